@@ -1,0 +1,49 @@
+// Package schedule reads the text form of scenarios: who takes the next step,
+// and where each actor is held. Start with Parse.
+//
+// The engine's part of a line is the actor and the modifiers; the verb and its
+// arguments belong to the suite, which parses them through Language when the
+// file is read, so that a bad line is found before anything runs.
+package schedule
+
+import "assay/spec"
+
+// Operation is a suite's parsed verb with its arguments.
+type Operation any
+
+// Expectation is a suite's parsed expectation.
+type Expectation any
+
+// Language parses the suite's half of a line.
+type Language interface {
+	Operation(verb, arguments string) (Operation, error)
+	Expectation(text string) (Expectation, error)
+}
+
+// Script is one parsed file.
+type Script struct {
+	// Summary is the leading comment, its lines joined.
+	Summary string
+	Decides []spec.ID
+	Needs   spec.AccessSet
+	// Limits and KeepaliveMS are the configuration the file asks for.
+	Limits      map[string]uint64
+	KeepaliveMS uint32
+	Exclusive   bool
+	Stress      bool
+	// From is the word of the least profile that runs it, "" for every one.
+	From  string
+	Steps []Step
+}
+
+// Step is one line of a script.
+type Step struct {
+	// Line is the line number in the file, from 1; Text the line itself.
+	Line int
+	Text string
+	// Actor makes the call; "" for an engine step.
+	Actor     string
+	Operation Operation
+	// Expect guards the step; nil when the line has none.
+	Expect Expectation
+}
