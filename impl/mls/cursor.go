@@ -13,14 +13,6 @@ type cursor struct {
 
 func newCursor(in []byte) cursor { return cursor{in: in, end: len(in)} }
 
-// failure returns the error as an interface that is nil when nothing failed.
-func (c *cursor) failure() error {
-	if c.err == nil {
-		return nil
-	}
-	return c.err
-}
-
 // reject records that the field whose value starts at offset start is not acceptable.
 func (c *cursor) reject(start int, field string, problem Problem) {
 	if c.err == nil {

@@ -99,7 +99,7 @@ func ParseGroupMessage(data []byte) (GroupMessage, error) {
 		m.ContentType = c.publicMessage()
 	}
 	if c.err != nil {
-		return GroupMessage{}, c.failure()
+		return GroupMessage{}, c.err
 	}
 	m.Len = c.pos
 	return m, nil

@@ -31,7 +31,7 @@ func ParseKeyPackage(data []byte) (KeyPackage, error) {
 		c.reject(0, "signature_key", KeyLength)
 	}
 	if c.err != nil {
-		return KeyPackage{}, c.failure()
+		return KeyPackage{}, c.err
 	}
 	return k, nil
 }
