@@ -49,22 +49,38 @@ func requirement(known spec.Requirement, v verdict.Verdict) Requirement {
 	return out
 }
 
-// filled returns a copy whose lists are never nil and never share memory with
-// r, so that JSON has [] where a reader expects a list.
+// filled returns a copy that shares no memory with r and that JSON can hold
+// exactly: lists are never nil, so that a reader finds [] where it expects a
+// list, and texts are UTF-8.
 func (r Result) filled() Result {
+	r.Tool, r.Subject, r.Nonce = text(r.Tool), text(r.Subject), text(r.Nonce)
 	r.Requirements = list(r.Requirements)
-	for i, q := range r.Requirements {
+	for i := range r.Requirements {
+		q := &r.Requirements[i]
+		q.Reason = text(q.Reason)
 		q.Scenarios, q.Violations, q.Notes = list(q.Scenarios), list(q.Violations), list(q.Notes)
-		for j, n := range q.Notes {
-			q.Notes[j].Scenarios = list(n.Scenarios)
+		for j := range q.Violations {
+			v := &q.Violations[j]
+			v.Expected, v.Got, v.Replay = text(v.Expected), text(v.Got), text(v.Replay)
 		}
-		r.Requirements[i] = q
+		for j := range q.Notes {
+			q.Notes[j].Text, q.Notes[j].Scenarios = text(q.Notes[j].Text), list(q.Notes[j].Scenarios)
+		}
 	}
 	r.Unimplemented = list(r.Unimplemented)
-	for i, u := range r.Unimplemented {
-		r.Unimplemented[i].Requirements = list(u.Requirements)
+	for i := range r.Unimplemented {
+		u := &r.Unimplemented[i]
+		u.Call, u.Requirements = text(u.Call), list(u.Requirements)
 	}
 	r.Failures, r.Skipped, r.Advice = list(r.Failures), list(r.Skipped), list(r.Advice)
+	for _, l := range [][]Failure{r.Failures, r.Skipped} {
+		for i := range l {
+			l[i].Reason = text(l[i].Reason)
+		}
+	}
+	for i := range r.Advice {
+		r.Advice[i] = text(r.Advice[i])
+	}
 	if r.Timings.Scenarios == nil {
 		r.Timings.Scenarios = map[string]Millis{}
 	}

@@ -46,13 +46,40 @@ func clean(s string, most int) string {
 	return b.String()
 }
 
-// wrap breaks cleaned text into lines of at most width characters, at spaces
-// where there are any. A width below 20 does not wrap.
-func wrap(s string, width int) []string {
-	if width < 20 {
+// text makes a string one that JSON can hold: bytes that are not UTF-8 become
+// visible escapes, where the encoder would make them all the same question
+// mark, and what is longer than a file should carry is cut.
+func text(s string) string {
+	const most = 64 << 10
+	if len(s) <= most && utf8.ValidString(s) {
+		return s
+	}
+	var b strings.Builder
+	for i := 0; i < len(s); {
+		r, n := utf8.DecodeRuneInString(s[i:])
+		if b.Len() > most {
+			fmt.Fprintf(&b, "… (%d bytes more)", len(s)-i)
+			break
+		}
+		if r == utf8.RuneError && n == 1 {
+			fmt.Fprintf(&b, `\x%02x`, s[i])
+		} else {
+			b.WriteString(s[i : i+n])
+		}
+		i += n
+	}
+	return b.String()
+}
+
+// wrap breaks cleaned text into lines, at spaces where there are any: the first
+// of at most first characters, the others of at most rest. A width below 20
+// does not wrap.
+func wrap(s string, first, rest int) []string {
+	if first < 20 || rest < 20 {
 		return []string{s}
 	}
 	var lines []string
+	width := first
 	for utf8.RuneCountInString(s) > width {
 		runes := []rune(s)
 		cut := width
@@ -64,6 +91,7 @@ func wrap(s string, width int) []string {
 		}
 		lines = append(lines, strings.TrimRight(string(runes[:cut]), " "))
 		s = strings.TrimLeft(string(runes[cut:]), " ")
+		width = rest
 	}
 	if s != "" || lines == nil {
 		lines = append(lines, s)

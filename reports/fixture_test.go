@@ -1,6 +1,7 @@
 package reports_test
 
 import (
+	"testing"
 	"time"
 
 	"assay/harness/verdict"
@@ -71,4 +72,28 @@ func hostile() reports.Result {
 	r.Failures[0].Reason = evil
 	r.Unimplemented[0].Call = evil
 	return r
+}
+
+// catalogue is a specification of one requirement.
+func catalogue(t *testing.T) *spec.Catalogue {
+	t.Helper()
+	c, err := spec.LoadCatalogue([]byte(`
+suite: toy
+title: A toy log
+source: this test
+sections: [{number: "1", title: Ids}]
+glossary: []
+requirements:
+  - id: TOY-001
+    section: "1"
+    title: Ids are unique
+    statement: No two entries have the same id.
+    level: must
+    binds: [server]
+    decided_by: [[wire]]
+`), []byte("limits: []\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
 }

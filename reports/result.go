@@ -122,9 +122,9 @@ func (m Millis) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON reads milliseconds.
 func (m *Millis) UnmarshalJSON(b []byte) error {
-	const most = 1e15 // 31,000 years: beyond it the conversion below would overflow
+	const most = 1e12 // 31 years: far beyond it the conversion below would overflow
 	f, err := strconv.ParseFloat(string(b), 64)
-	if err != nil || f < 0 || f >= most/1e3 {
+	if err != nil || !(f >= 0 && f < most) { // so written, NaN is refused too
 		return fmt.Errorf("%.40q is not a duration: write a number of milliseconds from 0", b)
 	}
 	*m = Millis(time.Duration(f*1000+0.5) * time.Microsecond)

@@ -47,7 +47,10 @@ func WriteTerminal(w io.Writer, r Result, o Options) error {
 	p.notes(r)
 	p.scenarios("skipped", r.Skipped, false)
 	for _, a := range r.Advice {
-		p.entry("", "note", clean(a, maxText))
+		p.entry(amber, "note:", clean(a, maxText))
+	}
+	if len(r.Advice) > 0 {
+		p.line()
 	}
 	p.rest(r)
 	p.counts(r)
@@ -84,7 +87,7 @@ const labelWidth = 10
 // field writes "  label     text", continued under the text when it is long.
 // text has been cleaned.
 func (p *page) field(label, text string) {
-	for i, l := range wrap(text, p.o.Width-labelWidth-2) {
+	for i, l := range wrap(text, p.o.Width-labelWidth-2, p.o.Width-labelWidth-2) {
 		if i > 0 {
 			label = ""
 		}
@@ -94,8 +97,7 @@ func (p *page) field(label, text string) {
 
 // entry writes one remark: a coloured word and a text.
 func (p *page) entry(code, word, text string) {
-	lead := len(word) + 1
-	for i, l := range wrap(text, p.o.Width-lead) {
+	for i, l := range wrap(text, p.o.Width-len(word)-1, p.o.Width-2) {
 		if i == 0 {
 			p.line(p.paint(code, word), " ", l)
 		} else {
@@ -172,7 +174,7 @@ func (p *page) scenarios(word string, list []Failure, loud bool) {
 			p.line(p.paint(dim, fmt.Sprintf("and %d more %s", len(list)-i, word)))
 			break
 		}
-		p.entry(code, word, clean(f.Scenario, 200)+": "+clean(f.Reason, maxText))
+		p.entry(code, word+":", clean(f.Scenario, 200)+": "+clean(f.Reason, maxText))
 	}
 	if len(list) > 0 {
 		p.line()
@@ -205,7 +207,7 @@ func (p *page) notes(r Result) {
 	for _, q := range r.Requirements {
 		for _, note := range q.Notes {
 			if n++; n <= mostNotes || p.o.Verbose {
-				p.entry(dim, fmt.Sprintf("note on %s (%s)", q.ID, note.Basis), clean(note.Text, maxText))
+				p.entry(dim, fmt.Sprintf("note on %s (%s):", q.ID, note.Basis), clean(note.Text, maxText))
 			}
 		}
 	}
@@ -219,6 +221,7 @@ func (p *page) notes(r Result) {
 
 // rest lists what nobody promised: in full when verbose, else as ids.
 func (p *page) rest(r Result) {
+	listed := false
 	for _, s := range []verdict.Status{verdict.Satisfied, verdict.NotExercised, verdict.OutOfReach, verdict.NotApplicable} {
 		var list []spec.ID
 		for _, q := range r.Requirements {
@@ -239,8 +242,11 @@ func (p *page) rest(r Result) {
 		if !p.o.Verbose && len(list) > 0 && s != verdict.Satisfied {
 			p.entry(dim, words(s)+":", runs(list))
 		}
+		listed = listed || len(list) > 0 && (p.o.Verbose || s != verdict.Satisfied)
 	}
-	p.line()
+	if listed {
+		p.line()
+	}
 }
 
 func (p *page) counts(r Result) {
