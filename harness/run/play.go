@@ -9,6 +9,7 @@ import (
 	"assay/harness/history"
 	"assay/harness/subject"
 	"assay/model"
+	"assay/spec"
 )
 
 // Play is a scenario's view of the run it is part of.
@@ -103,6 +104,8 @@ func (p *Play) find(s Session) *opened {
 type Source interface {
 	// Describe names the subject in reports; it contains no secret.
 	Describe() string
+	// Access is what a run on this source is given.
+	Access() spec.AccessSet
 	// Supports reports why a configuration cannot be had, or nil.
 	Supports(c subject.Configuration) error
 	// Start brings up a subject in the configuration. A source of one shared
@@ -115,14 +118,7 @@ type Source interface {
 
 // Running is one subject that is up.
 type Running interface {
-	Endpoint() subject.Endpoint
+	subject.Subject
 	// NoReplica reports whether the harness knows that reads have no replica.
 	NoReplica() bool
-	// Exited is closed when a subject of ours has ended by itself; it is nil
-	// for an address. ExitReason then says how.
-	Exited() <-chan struct{}
-	ExitReason() string
-	// Stop ends a subject of ours and everything it left; for an address it
-	// does nothing.
-	Stop(ctx context.Context) error
 }

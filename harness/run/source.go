@@ -1,0 +1,126 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"assay/harness/postgres"
+	"assay/harness/subject"
+	"assay/spec"
+)
+
+// TargetSource is one address that somebody else runs.
+type TargetSource struct {
+	Target subject.Target
+}
+
+// Describe names the address.
+func (s TargetSource) Describe() string { return s.Target.Endpoint.String() }
+
+// Access is the wire, and control where the owner gave a restart hook.
+func (s TargetSource) Access() spec.AccessSet {
+	a := spec.AccessOf(spec.Wire)
+	if s.Target.Hooks.Has(subject.HookRestart) {
+		a = a.With(spec.Control)
+	}
+	return a
+}
+
+// Shared is true: whatever runs there is somebody's.
+func (TargetSource) Shared() bool { return true }
+
+// Supports reports whether the owner's hooks allow the configuration.
+func (s TargetSource) Supports(c subject.Configuration) error { return s.Target.Supports(c) }
+
+// Start probes the address.
+func (s TargetSource) Start(ctx context.Context, c subject.Configuration) (Running, error) {
+	r, err := s.Target.Open(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	return target{r}, nil
+}
+
+type target struct{ *subject.Remote }
+
+func (target) NoReplica() bool { return false }
+
+// SpawnSource starts subjects by a shell command, each on a database of its own.
+type SpawnSource struct {
+	// Name describes the subject in reports; "" uses the command's own text,
+	// which holds placeholders and no secret.
+	Name    string
+	Command subject.Command
+	// Postgres gives the databases; it may be nil when the command asks for none.
+	Postgres *postgres.Server
+	// Keepalive is the suite's default keepalive interval, for {keepalive_ms}.
+	Keepalive time.Duration
+}
+
+// Describe names the command.
+func (s SpawnSource) Describe() string {
+	if s.Name != "" {
+		return s.Name
+	}
+	return s.Command.Shell
+}
+
+// Access is the wire and control of the process.
+func (s SpawnSource) Access() spec.AccessSet { return spec.AccessOf(spec.Wire, spec.Control) }
+
+// Shared is false: every start is a process and a database of its own.
+func (SpawnSource) Shared() bool { return false }
+
+// Supports reports whether the command has the placeholders a configuration needs.
+func (s SpawnSource) Supports(c subject.Configuration) error { return s.Command.Supports(c) }
+
+// Start creates a database and spawns the command on it.
+func (s SpawnSource) Start(ctx context.Context, c subject.Configuration) (Running, error) {
+	v := subject.Values{Configuration: c, KeepaliveMS: uint32(s.Keepalive.Milliseconds())}
+	sp := &spawned{noReplica: s.Command.Uses("database") || s.Command.Uses("db_name")}
+	if sp.noReplica {
+		if s.Postgres == nil {
+			return nil, errors.New("the command asks for a database and there is no Postgres to make one on")
+		}
+		db, err := s.Postgres.CreateDatabase(ctx, "subject")
+		if err != nil {
+			return nil, fmt.Errorf("make a database for the subject: %w", err)
+		}
+		sp.database = db
+		v.DatabaseURL = db.URL()
+	}
+	p, err := s.Command.Start(ctx, v)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("start the subject: %w", err), sp.drop(ctx))
+	}
+	sp.Process = p
+	return sp, nil
+}
+
+// spawned is a process of ours and its database.
+type spawned struct {
+	*subject.Process
+	database  *postgres.Database
+	noReplica bool
+}
+
+// NoReplica is true when the harness gave the subject its only database.
+func (s *spawned) NoReplica() bool { return s.noReplica }
+
+// Stop ends the process group, then drops the database.
+func (s *spawned) Stop(ctx context.Context) error {
+	return errors.Join(s.Process.Stop(ctx), s.drop(ctx))
+}
+
+// drop removes the database even when the run was cancelled: a run leaves
+// nothing behind.
+func (s *spawned) drop(ctx context.Context) error {
+	if s.database == nil {
+		return nil
+	}
+	dctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 15*time.Second)
+	defer cancel()
+	return s.database.Drop(dctx)
+}
