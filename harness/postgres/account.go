@@ -3,8 +3,10 @@ package postgres
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/user"
+	"path/filepath"
 	"strconv"
 	"syscall"
 )
@@ -50,6 +52,19 @@ func (a *account) own(path string) error {
 		return nil
 	}
 	return os.Lchown(path, int(a.uid), int(a.gid))
+}
+
+// ownAll gives a tree to the account.
+func (a *account) ownAll(root string) error {
+	if a == nil {
+		return nil
+	}
+	return filepath.WalkDir(root, func(path string, _ fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		return a.own(path)
+	})
 }
 
 // suffix tells in an error who we were acting as.

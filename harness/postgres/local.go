@@ -36,7 +36,7 @@ func openLocal(ctx context.Context, o Options) (*Server, error) {
 	}
 	var errs []error
 	for _, dir := range dirs {
-		s, err := startPrivate(ctx, o, dir, "local binaries "+dir)
+		s, err := startIn(ctx, o, dir)
 		if err == nil {
 			return s, nil
 		}
@@ -46,6 +46,18 @@ func openLocal(ctx context.Context, o Options) (*Server, error) {
 		}
 	}
 	return nil, errors.Join(errs...)
+}
+
+func startIn(ctx context.Context, o Options, binDir string) (*Server, error) {
+	as, err := serverAccount()
+	if err != nil {
+		return nil, err
+	}
+	dir, err := newDirectory(o.TempDir, as)
+	if err != nil {
+		return nil, err
+	}
+	return startPrivate(ctx, o, dir, as, binDir, "local binaries "+binDir)
 }
 
 // findBinDirs lists folders that hold the server programs: the given ones, then those of PATH, then the usual places,

@@ -7,7 +7,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 )
@@ -22,20 +21,12 @@ const (
 	stopTimeout  = 15 * time.Second // an immediate shutdown takes 10 ms; after 5 s Postgres kills what resists
 )
 
-// startPrivate makes a new cluster in a new directory and starts a server on it, for us alone: on loopback, on a free
-// port, with a random password.
+// startPrivate makes a new cluster in a directory and starts a server on it, for us alone: on loopback, on a free port,
+// with a random password. Closing the server, or failing to start it, removes the directory.
 //
 // The cluster is made afresh every time. A saved template would spare half of the 0.7 s, and cost a cache that has to
 // be guarded against other users, versions and half-written copies.
-func startPrivate(ctx context.Context, o Options, binDir, source string) (*Server, error) {
-	as, err := serverAccount()
-	if err != nil {
-		return nil, err
-	}
-	dir, err := newDirectory(o.TempDir, as)
-	if err != nil {
-		return nil, err
-	}
+func startPrivate(ctx context.Context, o Options, dir *directory, as *account, binDir, source string) (*Server, error) {
 	p := &private{binDir: binDir, dir: dir, as: as, settings: o.Settings, password: randomHex(16)}
 	if err := p.init(ctx); err != nil {
 		return nil, errors.Join(err, dir.remove())
@@ -43,7 +34,7 @@ func startPrivate(ctx context.Context, o Options, binDir, source string) (*Serve
 	// Between our look for a free port and the server's use of it somebody else may take it.
 	const attempts = 5
 	for attempt := 1; ; attempt++ {
-		err = p.start(ctx)
+		err := p.start(ctx)
 		if err == nil {
 			break
 		}
@@ -145,24 +136,19 @@ func (p *private) start(ctx context.Context) (err error) {
 
 // ready waits until the server answers our password.
 func (p *private) ready(ctx context.Context) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, startTimeout, fmt.Errorf("not ready after %s", startTimeout))
-	defer cancel()
 	const pause = 10 * time.Millisecond
-	ticker := time.NewTicker(pause)
-	defer ticker.Stop()
-	for {
-		conn, err := p.address(superuser).connect(ctx, applicationAdmin)
-		if err == nil {
-			return conn.Close(ctx)
-		}
+	err := awaitAnswer(ctx, p.address(superuser), startTimeout, pause, func(context.Context) error {
 		select {
 		case <-p.server.done:
-			return fmt.Errorf("the server%s ended while starting (%v)", p.as.suffix(), p.server.err)
-		case <-ctx.Done():
-			return fmt.Errorf("starting the server%s: %w (last answer: %v)", p.as.suffix(), context.Cause(ctx), err)
-		case <-ticker.C:
+			return fmt.Errorf("the server ended while starting (%v)", p.server.err)
+		default:
+			return nil
 		}
+	})
+	if err != nil {
+		return fmt.Errorf("running the server%s: %w", p.as.suffix(), err)
 	}
+	return nil
 }
 
 // stop ends the server and removes its directory. The shell at the other end of the lifeline does the same; whoever
@@ -185,15 +171,19 @@ func (p *private) openLog() (*os.File, error) {
 
 // logTail is the end of what initdb and the server wrote: enough to see why, not enough to flood a terminal.
 func (p *private) logTail() string {
-	const lines, bytes = 15, 4096
 	text, err := os.ReadFile(p.logFile())
 	if err != nil {
 		return "(no log: " + err.Error() + ")"
 	}
+	return tail(text)
+}
+
+// tail is the end of a log, indented.
+func tail(text []byte) string {
+	const lines, bytes = 15, 4096
 	text = text[max(0, len(text)-bytes):]
 	all := strings.Split(strings.TrimSpace(strings.ToValidUTF8(string(text), "?")), "\n")
-	all = slices.Clone(all[max(0, len(all)-lines):])
-	return "  " + strings.Join(all, "\n  ")
+	return "  " + strings.Join(all[max(0, len(all)-lines):], "\n  ")
 }
 
 // freePort asks the system for a port that nobody uses at the moment.
