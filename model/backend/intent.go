@@ -1,6 +1,10 @@
 package backend
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
 
 // Kind is the kind of an envelope and of the topic it belongs to. The zero
 // value is a payload that is not set.
@@ -233,4 +237,45 @@ type Read struct {
 	Flaw TopicFlaw `json:"flaw,omitempty"`
 	// Cursor is the exclusive lower bound; nil leaves the field out (API-004).
 	Cursor *uint64 `json:"cursor,omitempty"`
+}
+
+// flaws lists every flaw of envelopes.
+func flaws() []Flaw {
+	return []Flaw{PayloadUnset, GroupEmpty, GroupOneByte, GroupHeaderOnly, GroupNoHeader, GroupVersion, GroupWireFormat, GroupHoldsWelcome,
+		GroupHoldsGroupInfo, GroupHoldsKeyPackage, GroupContentType, GroupCutAfterType, GroupCutLastByte, GroupLongLength, GroupHugeLength,
+		GroupID0, GroupID15, GroupID17, GroupID32, WelcomeVersionUnset, WelcomeKey0, WelcomeKey31, WelcomeKey33, CommitLogGarbage,
+		CommitLogNoGroup, CommitLogID15, CommitLogID17, KeyPackageEmpty, KeyPackageGarbage, KeyPackageWrapped, IdentityInboxShort, IdentityInboxText}
+}
+
+// Flaws lists the flaws that an envelope of kind k can have.
+func Flaws(k Kind) []Flaw {
+	prefix := map[Kind]string{Unset: "payload", Group: "group", Welcome: "welcome", Identity: "identity", KeyPackage: "key package", CommitLog: "commit-log"}[k]
+	var out []Flaw
+	for _, f := range flaws() {
+		if strings.HasPrefix(string(f), prefix) {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// ParseFlaw reads the words of a flaw.
+func ParseFlaw(s string) (Flaw, error) {
+	if slices.Contains(flaws(), Flaw(s)) {
+		return Flaw(s), nil
+	}
+	return "", fmt.Errorf("flaw %q is unknown: use one of %q", s, flaws())
+}
+
+// TopicFlaws lists every flaw of topics in read requests.
+func TopicFlaws() []TopicFlaw {
+	return []TopicFlaw{TopicAbsent, TopicEmpty, TopicKindOnly, TopicUnknownKind, TopicKind255, TopicShort, TopicLong, TopicOtherLength}
+}
+
+// ParseTopicFlaw reads the words of a topic flaw.
+func ParseTopicFlaw(s string) (TopicFlaw, error) {
+	if slices.Contains(TopicFlaws(), TopicFlaw(s)) {
+		return TopicFlaw(s), nil
+	}
+	return "", fmt.Errorf("topic flaw %q is unknown: use one of %q", s, TopicFlaws())
 }

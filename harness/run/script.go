@@ -1,0 +1,47 @@
+package run
+
+import (
+	"context"
+	"fmt"
+
+	"assay/harness/schedule"
+	"assay/harness/subject"
+)
+
+// FromScript makes a scenario of a parsed file. Its steps run one after the
+// other; an expectation that is not met ends it as inconclusive, because it did
+// not get where it meant to go. Only the model judges.
+func FromScript(name, file string, s *schedule.Script) (Scenario, error) {
+	sc := Scenario{Name: name, Summary: s.Summary, Decides: s.Decides, Needs: s.Needs, Exclusive: s.Exclusive, Stress: s.Stress, Source: file,
+		Configuration: subject.Configuration{KeepaliveMS: s.KeepaliveMS}}
+	if len(s.Limits) > 0 {
+		sc.Configuration.Limits = s.Limits
+	}
+	if s.From != "" {
+		from, err := ParseProfile(s.From)
+		if err != nil {
+			return Scenario{}, fmt.Errorf("%s: %w", file, err)
+		}
+		sc.From = from
+	}
+	sc.Body = func(ctx context.Context, p *Play) error {
+		session, err := p.Open("")
+		if err != nil {
+			return err
+		}
+		for _, step := range s.Steps {
+			outcome, err := session.Perform(ctx, step.Actor, step.Operation)
+			if err != nil {
+				return fmt.Errorf("%s:%d: %w", file, step.Line, err)
+			}
+			if step.Expect == nil {
+				continue
+			}
+			if err := session.Meets(step.Expect, outcome); err != nil {
+				return fmt.Errorf("%s:%d: did not get where it meant to go: %w", file, step.Line, err)
+			}
+		}
+		return nil
+	}
+	return sc, nil
+}
