@@ -70,7 +70,7 @@ func (l *loader) requirements(d document, text []byte) error {
 			}, "word", "meaning"); err != nil {
 				return err
 			}
-			if err := once(d, words, strings.ToLower(t.Word), n.Line, "term"); err != nil {
+			if err := once(d, words, t.Word, n.Line, "term"); err != nil {
 				return err
 			}
 			l.c.glossary = append(l.c.glossary, t)
@@ -248,10 +248,12 @@ func (l *loader) claim(d document, id ID, line int) error {
 	return nil
 }
 
+// once refuses a name that was seen before, in whatever case.
 func once(d document, seen map[string]int, name string, line int, what string) error {
-	if first := seen[name]; first != 0 {
+	key := strings.ToLower(name)
+	if first := seen[key]; first != 0 {
 		return d.errorf(line, "%s %s is given twice: first on line %d", what, quote(name), first)
 	}
-	seen[name] = line
+	seen[key] = line
 	return nil
 }

@@ -56,7 +56,7 @@ func (d document) mapping(n *yaml.Node, what string, known fields, required ...s
 			return d.errorf(key.Line, "%s has no key %s: expected one of %s", what, quote(key.Value), strings.Join(sortedKeys(known), ", "))
 		}
 		if first := seen[key.Value]; first != 0 {
-			return d.errorf(key.Line, "%s is given twice in one %s: first on line %d", key.Value, what, first)
+			return d.errorf(key.Line, "key %s is given twice in %s: first on line %d", key.Value, what, first)
 		}
 		seen[key.Value] = key.Line
 		if err := read(value); err != nil {

@@ -5,11 +5,15 @@
 // Start at [Catalogue]. The data is requirements.yaml and limits.yaml beside
 // this file, in the project's own words; their numbers and codes are the
 // specification's. Typed constants for the ids are generated into
-// spec/gen/backendreq.
+// spec/gen/backendreq. [Proto] has the wire definition as its sources say it.
+//
+// The package does not judge anything, and does not prove that a statement
+// says what the specification says.
 package backend
 
 import (
-	_ "embed"
+	"embed"
+	"io/fs"
 
 	"assay/spec"
 )
@@ -28,3 +32,13 @@ var limitsYAML []byte
 func Catalogue() (*spec.Catalogue, error) {
 	return spec.LoadCatalogue(requirementsYAML, limitsYAML)
 }
+
+// The pattern names the sources, and not the folder, because tests live beside
+// them; a test of this package finds a source that it misses.
+//
+//go:embed proto/*/*.proto proto/*/*/*.proto
+var protoSources embed.FS
+
+// Proto returns the protobuf sources of the API as a tree whose paths are those
+// of their import statements, as in "backend/v1/backend.proto".
+func Proto() (fs.FS, error) { return fs.Sub(protoSources, "proto") }
