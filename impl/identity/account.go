@@ -55,7 +55,10 @@ func (a AccountID) ChainNumber() (uint64, bool) {
 		return 0, false
 	}
 	n, err := strconv.ParseUint(digits, 10, 64)
-	return n, err == nil
+	if err != nil {
+		return 0, false
+	}
+	return n, true
 }
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }

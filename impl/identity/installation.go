@@ -52,10 +52,9 @@ func parseInstallationKey(b []byte) (key [ed25519.PublicKeySize]byte, err error)
 // inverse is needed; the sign bit never matters for existence. Encodings of y
 // that are not reduced are let pass, as Ed25519 verification does.
 func onEdwards25519(key [32]byte) bool {
-	p := new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), 255), big.NewInt(19))
-	// d = -121665/121666
-	d := new(big.Int).ModInverse(big.NewInt(121666), p)
-	d.Mul(d, big.NewInt(-121665)).Mod(d, p)
+	// p = 2^255 - 19 and d = -121665/121666 mod p, RFC 8032, section 5.1.
+	p, _ := new(big.Int).SetString("7fffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffed", 16)
+	d, _ := new(big.Int).SetString("52036cee2b6ffe738cc740797779e89800700a4d4141d8ab75eb4dca135978a3", 16)
 
 	var bigEndian [32]byte
 	for i, b := range key {
