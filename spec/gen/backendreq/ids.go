@@ -294,7 +294,7 @@ const (
 
 // Section 13, Transport.
 const (
-	// API160: gRPC and gRPC-Web on one port.
+	// API160: Both gRPC and gRPC-Web behind a single port.
 	API160 spec.ID = "API-160"
 	// API161: Accepted headers.
 	API161 spec.ID = "API-161"
