@@ -20,11 +20,15 @@ type account struct {
 // serverAccount picks who runs the server. Postgres refuses to run as root, and initdb wants a user that the system's
 // user list knows, so a bare number would not do.
 func serverAccount() (*account, error) {
-	if os.Geteuid() != 0 {
+	return accountFor(os.Geteuid(), user.Lookup)
+}
+
+func accountFor(euid int, lookup func(name string) (*user.User, error)) (*account, error) {
+	if euid != 0 {
 		return nil, nil
 	}
 	for _, name := range []string{"postgres", "nobody"} {
-		u, err := user.Lookup(name)
+		u, err := lookup(name)
 		if err != nil {
 			continue
 		}

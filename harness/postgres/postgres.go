@@ -113,6 +113,9 @@ func Open(ctx context.Context, o Options) (*Server, error) {
 		if !validSetting(name) || strings.ContainsRune(value, 0) {
 			return nil, fmt.Errorf("postgres setting %q: expected a name such as max_connections and a value without NUL", name)
 		}
+		if strings.EqualFold(name, "port") {
+			return nil, errors.New("postgres setting port: the port of a server that we start is ours to choose; leave it out")
+		}
 		settings[name] = value
 	}
 	o.Settings = settings

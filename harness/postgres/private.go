@@ -27,20 +27,12 @@ const (
 // The cluster is made afresh every time. A saved template would spare half of the 0.7 s, and cost a cache that has to
 // be guarded against other users, versions and half-written copies.
 func startPrivate(ctx context.Context, o Options, dir *directory, as *account, binDir, source string) (*Server, error) {
-	p := &private{binDir: binDir, dir: dir, as: as, settings: o.Settings, password: randomHex(16)}
+	p := &private{binDir: binDir, dir: dir, as: as, settings: o.Settings, password: randomHex(16), pick: freePort}
 	if err := p.init(ctx); err != nil {
 		return nil, errors.Join(err, dir.remove())
 	}
-	// Between our look for a free port and the server's use of it somebody else may take it.
-	const attempts = 5
-	for attempt := 1; ; attempt++ {
-		err := p.start(ctx)
-		if err == nil {
-			break
-		}
-		if attempt == attempts || !errors.Is(err, errPortTaken) || ctx.Err() != nil {
-			return nil, errors.Join(err, dir.remove())
-		}
+	if err := p.startOnFreePort(ctx); err != nil {
+		return nil, errors.Join(err, dir.remove())
 	}
 	s, err := newServer(ctx, o, p.address(superuser), source, p.stop)
 	if err != nil {
@@ -56,6 +48,7 @@ type private struct {
 	as       *account
 	settings map[string]string
 	password string
+	pick     func() (port int, err error)
 	port     int
 	server   *supervised
 }
@@ -106,9 +99,21 @@ func (p *private) init(ctx context.Context) error {
 
 var errPortTaken = errors.New("the port was taken by another program")
 
+// startOnFreePort starts the server. Between our look for a free port and the server's use of it somebody else may take
+// it; then it looks again.
+func (p *private) startOnFreePort(ctx context.Context) error {
+	const attempts = 5
+	for attempt := 1; ; attempt++ {
+		err := p.start(ctx)
+		if err == nil || attempt == attempts || !errors.Is(err, errPortTaken) || ctx.Err() != nil {
+			return err
+		}
+	}
+}
+
 // start runs the server and waits until it lets us in.
 func (p *private) start(ctx context.Context) (err error) {
-	if p.port, err = freePort(); err != nil {
+	if p.port, err = p.pick(); err != nil {
 		return err
 	}
 	log, err := p.openLog()
