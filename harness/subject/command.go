@@ -200,7 +200,7 @@ func (c Command) spawn(t template, v Values) (*life, error) {
 		return nil, err
 	}
 	l := &life{
-		pid: shell.Process.Pid, group: g, started: time.Now(),
+		pid: shell.Process.Pid, mark: mark, group: g, started: time.Now(),
 		recorder: &recorder{masker: newMasker(v.secrets()), log: c.Log},
 		stopping: make(chan struct{}), killing: make(chan struct{}), gone: make(chan struct{}),
 	}
@@ -264,7 +264,11 @@ func (c Command) awaitReady(ctx context.Context, l *life, e Endpoint) error {
 		case l.over():
 			return l.exitedEarly()
 		case err == nil:
-			return nil
+			stranger := strangerAt(e.Address, l.mark)
+			if stranger == "" {
+				return nil
+			}
+			last = fmt.Errorf("%s answers there, which belongs to the subject of another run", stranger)
 		case ctx.Err() == nil:
 			last = err
 		}

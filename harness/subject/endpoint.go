@@ -161,9 +161,6 @@ func parseHeaders(headers []string) (map[string][]string, error) {
 // String is the target as it was written, without anything secret.
 func (e Endpoint) String() string { return e.Scheme + "://" + e.Address }
 
-// GoString keeps %#v from printing the header values.
-func (e Endpoint) GoString() string { return "subject.Endpoint(" + e.String() + ")" }
-
 // Format keeps every verb of fmt from printing the header values.
 func (e Endpoint) Format(f fmt.State, _ rune) { fmt.Fprint(f, e.String()) }
 

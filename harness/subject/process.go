@@ -125,6 +125,7 @@ func awaitListenable(ctx context.Context, address string) error {
 // A life is one run of the command, from spawn to the end of its last process.
 type life struct {
 	pid      int
+	mark     string // in the environment of its processes
 	group    *group
 	recorder *recorder
 	started  time.Time

@@ -40,8 +40,8 @@ func (v Values) String() string {
 	return fmt.Sprintf("listen %s, %s", v.Listen, v.Configuration.Describe())
 }
 
-// GoString keeps %#v from printing the database password.
-func (v Values) GoString() string { return "subject.Values(" + v.String() + ")" }
+// Format keeps every verb of fmt from printing the database password.
+func (v Values) Format(f fmt.State, _ rune) { fmt.Fprint(f, v.String()) }
 
 // value gives what a placeholder stands for.
 func (v Values) value(name string) (string, error) {
