@@ -141,7 +141,7 @@ func (d *Diagnosis) overTLS(ctx context.Context) {
 	)
 	switch {
 	case errors.As(err, &record):
-		d.plain(ctx)
+		d.isPlain(d.askPlainly(ctx))
 	case errors.As(err, &authority):
 		d.set(FaultAuthority, "shows a certificate that no trusted authority signed", "give the authority's certificate with --ca FILE")
 	case errors.As(err, &name):
@@ -153,8 +153,8 @@ func (d *Diagnosis) overTLS(ctx context.Context) {
 		d.alert(err)
 	default:
 		// A plain server may close or wait at a TLS greeting: ask it plainly.
-		if answer, _ := ask(ctx, dialPlainOf(e), []byte(getRequest(e))); len(answer) > 0 {
-			d.plain(ctx)
+		if answer := d.askPlainly(ctx); len(answer) > 0 {
+			d.isPlain(answer)
 			return
 		}
 		if isTimeout(err) || errors.Is(err, context.DeadlineExceeded) {
@@ -171,11 +171,25 @@ func (d *Diagnosis) overTLS(ctx context.Context) {
 	}
 }
 
-// plain is the diagnosis of a plain server that was spoken to with TLS.
-func (d *Diagnosis) plain(ctx context.Context) {
-	answer, _ := ask(ctx, dialPlainOf(d.Endpoint), []byte(getRequest(d.Endpoint)))
+// askPlainly gives what the peer answers without TLS to HTTP/2, else to HTTP/1.
+func (d *Diagnosis) askPlainly(ctx context.Context) []byte {
+	answer, _ := ask(ctx, dialPlainOf(d.Endpoint), []byte(http2Greeting))
+	if isHTTP2(answer) {
+		return answer
+	}
+	if page, _ := ask(ctx, dialPlainOf(d.Endpoint), []byte(getRequest(d.Endpoint))); len(page) > 0 {
+		return page
+	}
+	return answer
+}
+
+// isPlain is the diagnosis of a plain peer that was spoken to with TLS.
+func (d *Diagnosis) isPlain(answer []byte) {
 	seen := "does not speak TLS"
-	if len(answer) > 0 {
+	switch {
+	case isHTTP2(answer):
+		seen += ", it speaks plain HTTP/2"
+	case len(answer) > 0:
 		seen += ", it answered " + quoteAnswer(answer)
 	}
 	d.set(FaultPlain, seen, fmt.Sprintf("write %s://%s", d.Endpoint.other(), d.Endpoint.Address))
