@@ -82,7 +82,7 @@ func ExampleWriteText() {
 	//   level        must, binds server
 	//   statement    An append that succeeds answers with the place of its entry.
 	//   decided by   wire
-	//   not shown    A lost answer is not seen.
+	//   evidence     A lost answer is not seen.
 	//   limit        max_entry_bytes: 1,048,576 bytes, at most 2,097,152
 	//
 	// TOY-004  Places rise

@@ -61,7 +61,7 @@ func WriteText(w io.Writer, cat *Catalogue, selection []Requirement) error {
 		} else {
 			paragraph(out, "undecidable", r.Undecidable)
 		}
-		paragraph(out, "not shown", r.LimitsOfEvidence)
+		paragraph(out, "evidence", r.LimitsOfEvidence)
 		paragraph(out, "reading", r.Notes)
 		for _, l := range cat.LimitsOf(r.ID) {
 			paragraph(out, "limit", l.Summary())
