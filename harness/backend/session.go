@@ -237,3 +237,19 @@ func (s *Session) Contents(p *rules.Page) []string {
 	}
 	return out
 }
+
+// pause is how long a scenario waits between two looks at something that
+// changes with the subject's time.
+const pause = 100 * time.Millisecond
+
+// Pause waits a moment before a scenario asks again; it ends early with ctx.
+func (s *Session) Pause(ctx context.Context) error {
+	t := time.NewTimer(pause)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}

@@ -29,6 +29,7 @@ func FromScript(name, file string, s *schedule.Script) (Scenario, error) {
 		if err != nil {
 			return err
 		}
+		var unmet *Unmet
 		for _, step := range s.Steps {
 			outcome, err := session.Perform(ctx, step.Actor, step.Operation)
 			if err != nil {
@@ -37,11 +38,29 @@ func FromScript(name, file string, s *schedule.Script) (Scenario, error) {
 			if step.Expect == nil {
 				continue
 			}
-			if err := session.Meets(step.Expect, outcome); err != nil {
-				return fmt.Errorf("%s:%d: did not get where it meant to go: %w", file, step.Line, err)
+			if err := session.Meets(step.Expect, outcome); err != nil && unmet == nil {
+				unmet = &Unmet{File: file, Line: step.Line, Err: err}
 			}
+		}
+		if unmet != nil {
+			return unmet
 		}
 		return nil
 	}
 	return sc, nil
 }
+
+// Unmet says that a step did not reach what it meant to. By itself it makes a
+// scenario inconclusive; beside a breach in the same scenario, which explains
+// it, it says nothing more.
+type Unmet struct {
+	File string
+	Line int
+	Err  error
+}
+
+func (u *Unmet) Error() string {
+	return fmt.Sprintf("%s:%d: did not get where it meant to go: %v", u.File, u.Line, u.Err)
+}
+
+func (u *Unmet) Unwrap() error { return u.Err }

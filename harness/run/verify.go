@@ -215,7 +215,7 @@ func (r *runner) group(ctx context.Context, scenarios []Scenario, ready chan<- e
 			return context.Cause(ctx)
 		}
 		for _, sc := range scenarios {
-			r.done(sc, nil, 0, err.Error())
+			r.done(sc, nil, 0, err)
 		}
 		return nil
 	}
@@ -275,16 +275,13 @@ func (r *runner) scenario(ctx context.Context, sc Scenario, client Client, runni
 		header: history.Header{Suite: r.Suite.Name(), Scenario: sc.Name, Seed: r.Seed, Nonce: r.Nonce, Subject: r.Source.Describe()},
 		now:    func() time.Duration { return time.Since(r.start) }}
 	err := body(sctx, sc, p)
-	failure := ""
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case sctx.Err() != nil:
-		failure = context.Cause(sctx).Error()
-	case err != nil:
-		failure = err.Error()
+		err = context.Cause(sctx)
 	}
-	r.done(sc, p, time.Since(begun), failure)
+	r.done(sc, p, time.Since(begun), err)
 	return nil
 }
 
@@ -300,8 +297,11 @@ func body(ctx context.Context, sc Scenario, p *Play) (err error) {
 }
 
 // done judges what a scenario recorded and adds it to the tally.
-func (r *runner) done(sc Scenario, p *Play, elapsed time.Duration, failure string) {
-	f := Finished{Name: sc.Name, Elapsed: elapsed, Failure: failure}
+func (r *runner) done(sc Scenario, p *Play, elapsed time.Duration, failed error) {
+	f := Finished{Name: sc.Name, Elapsed: elapsed}
+	if failed != nil {
+		f.Failure = failed.Error()
+	}
 	var found []Finding
 	var broken error
 	if p != nil {
@@ -324,6 +324,9 @@ func (r *runner) done(sc Scenario, p *Play, elapsed time.Duration, failure strin
 		}
 	}
 	f.Breaches = len(found)
+	if u := (*Unmet)(nil); errors.As(failed, &u) && len(found) > 0 {
+		f.Failure = "" // the breach explains it
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if broken != nil && r.broken == nil {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"assay/model"
+	"assay/spec"
 )
 
 // defectKind groups what can be wrong with a publish. Within one kind the
@@ -57,6 +58,16 @@ func (f Flaw) refusal() (model.Assertion, []Reason) {
 	default:
 		return malformedRefused, malformed
 	}
+}
+
+// Requirements lists what a refusal of the flaw is evidence for.
+func (f Flaw) Requirements() []spec.ID {
+	a, reasons := f.refusal()
+	ids := []spec.ID{a.Requirement}
+	if len(reasons) == 1 && reasons[0] == ReasonMalformedPayload && a.Requirement != malformedReason.Requirement {
+		ids = append(ids, malformedReason.Requirement)
+	}
+	return append(ids, errorDetail.Requirement)
 }
 
 // defects lists everything wrong with a publish, in request order.
