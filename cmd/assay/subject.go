@@ -1,0 +1,151 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"assay/harness/postgres"
+	"assay/harness/run"
+	"assay/harness/subject"
+
+	"github.com/spf13/pflag"
+)
+
+// subjectFlags say what is verified: an address, a command, or, with neither,
+// the built-in reference implementation.
+type subjectFlags struct {
+	target     string
+	spawn      string
+	tls        subject.TLSOptions
+	headers    []string
+	hooks      []string
+	database   string
+	ready      time.Duration
+	targetOnly []string // the flags that only mean something beside --target
+}
+
+func bindSubject(set *pflag.FlagSet) *subjectFlags {
+	f := &subjectFlags{targetOnly: []string{"ca", "cert", "key", "server-name", "header", "hook"}}
+	set.StringVar(&f.target, "target", "", "verify what answers at this `ADDRESS`: grpc://host:port, or grpcs, http, https")
+	set.StringVar(&f.spawn, "spawn", "", "verify what this shell `COMMAND` starts, with placeholders such as {listen} and {database}")
+	set.StringVar(&f.tls.CAFile, "ca", "", "trust the certificate authorities in this PEM `FILE`")
+	set.StringVar(&f.tls.CertFile, "cert", "", "present the certificate in this PEM `FILE`")
+	set.StringVar(&f.tls.KeyFile, "key", "", "the private key of --cert, a PEM `FILE`")
+	set.StringVar(&f.tls.ServerName, "server-name", "", "expect this `NAME` in the peer's certificate")
+	set.StringArrayVar(&f.headers, "header", nil, "send this header, `'name: value'`, with every call; repeatable")
+	set.StringArrayVar(&f.hooks, "hook", nil, "a command of the owner's, `name='command'`: restart, clock or limits; repeatable")
+	set.StringVar(&f.database, "database", "", "make databases on the Postgres at this `URL` instead of finding or starting one")
+	set.DurationVar(&f.ready, "ready-timeout", 30*time.Second, "how long the subject may take until it answers")
+	return f
+}
+
+// check finds what does not go together before anything starts.
+func (f *subjectFlags) check(set *pflag.FlagSet) error {
+	if f.target != "" && f.spawn != "" {
+		return errors.New("--target and --spawn name two subjects: give one")
+	}
+	if f.target != "" && f.database != "" {
+		return errors.New("--database is for subjects that this program starts: leave it out with --target")
+	}
+	if f.target == "" {
+		for _, name := range f.targetOnly {
+			if set.Changed(name) {
+				return fmt.Errorf("--%s is for a running subject: give --target too", name)
+			}
+		}
+	}
+	if f.ready <= 0 {
+		return fmt.Errorf("--ready-timeout is %s: give a duration above zero, such as 30s", f.ready)
+	}
+	return nil
+}
+
+// opened is a subject's source and what to tidy up after it.
+type opened struct {
+	run.Source
+	close func() error
+}
+
+// source finds the subject; for one that we start, the Postgres as well.
+func (f *subjectFlags) source(ctx context.Context, p *program, s suite, log func(string)) (opened, error) {
+	nothing := func() error { return nil }
+	if f.target != "" {
+		endpoint, err := subject.ParseEndpoint(f.target, f.tls, f.headers)
+		if err != nil {
+			return opened{}, err
+		}
+		hooks, err := subject.ParseHooks(f.hooks)
+		if err != nil {
+			return opened{}, err
+		}
+		return opened{run.TargetSource{Target: subject.Target{Endpoint: endpoint, Probe: s.Probe, Timeout: f.ready, Hooks: hooks, Log: log}}, nothing}, nil
+	}
+	shell, name := f.spawn, ""
+	if shell == "" {
+		shell, name = s.reference, "the built-in reference of "+s.Name()
+	}
+	command, err := subject.ParseCommand(shell)
+	if err != nil {
+		return opened{}, fmt.Errorf("--spawn: %w", err)
+	}
+	command.Probe, command.ReadyTimeout, command.Log = s.Probe, f.ready, log
+	command.Env = []string{"ASSAY_SELF=" + p.self}
+	source := run.SpawnSource{Name: name, Command: command, Keepalive: s.keepalive}
+	if !wantsDatabase(command) {
+		if f.database != "" {
+			return opened{}, errors.New("--database is given, but the command of --spawn has no placeholder {database} or {db_name} to receive one")
+		}
+		return opened{source, nothing}, nil
+	}
+	server, err := postgres.Open(ctx, postgres.Options{URL: f.database})
+	if err != nil {
+		return opened{}, err
+	}
+	log("Postgres: " + server.Source())
+	source.Postgres = server
+	return opened{source, server.Close}, nil
+}
+
+func wantsDatabase(c subject.Command) bool {
+	for _, placeholder := range []string{"database", "db_host", "db_port", "db_user", "db_password", "db_name"} {
+		if c.Uses(placeholder) {
+			return true
+		}
+	}
+	return false
+}
+
+// again writes the flags that name the same subject, for a replay command.
+// Headers stay out: their values are secrets.
+func (f *subjectFlags) again() string {
+	var parts []string
+	add := func(flag, value string) {
+		if value != "" {
+			parts = append(parts, flag+" "+quoted(value))
+		}
+	}
+	add("--target", f.target)
+	add("--spawn", f.spawn)
+	add("--ca", f.tls.CAFile)
+	add("--cert", f.tls.CertFile)
+	add("--key", f.tls.KeyFile)
+	add("--server-name", f.tls.ServerName)
+	if len(f.headers) > 0 {
+		parts = append(parts, "--header …")
+	}
+	return strings.Join(parts, " ")
+}
+
+// quoted makes one word of any text for a POSIX shell.
+func quoted(s string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:=+,@%", r)
+	}
+	if s != "" && strings.IndexFunc(s, func(r rune) bool { return !plain(r) }) < 0 {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
