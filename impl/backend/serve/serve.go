@@ -1,0 +1,80 @@
+// Package serve runs the reference backend as a process does: it opens the
+// database, brings its schema up to date, listens, and drains when it is asked
+// to stop. Start with [Run].
+//
+// It reads no flags and no signals: a caller hands in a configuration and a
+// context that ends.
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+
+	"assay/impl/backend"
+	"assay/impl/backend/config"
+	"assay/impl/backend/store"
+	"assay/impl/postgres"
+)
+
+// Options are what a run of a backend needs beside its configuration.
+type Options struct {
+	Log *slog.Logger
+	// Ready is called once with the address that is listened on, when calls
+	// will be answered. It may be nil.
+	Ready func(net.Addr)
+	// Mutate breaks a part on purpose; nil for a correct backend.
+	Mutate func(*backend.Parts, *config.Config)
+}
+
+// Run serves until ctx ends, and then drains. Any number of backends may run on
+// one database, also from the moment it was created.
+func Run(ctx context.Context, c config.Config, o Options) error {
+	if err := c.Validate(); err != nil {
+		return err
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	db, err := store.Open(ctx, postgres.Options{
+		URL:                c.Database.URL,
+		MaxConnections:     int(c.Database.MaxConnections),
+		StatementTimeout:   c.Database.StatementTimeout(),
+		TransactionTimeout: c.Publishing.Budget(),
+		Application:        "assay-backend",
+	})
+	if err != nil {
+		return fmt.Errorf("database.url: %w", err)
+	}
+	defer db.Close()
+	parts := backend.Standard(db, c)
+	if o.Mutate != nil {
+		o.Mutate(&parts, &c)
+	}
+	server, err := backend.New(parts, c, o.Log)
+	if err != nil {
+		return err
+	}
+	var listen net.ListenConfig
+	l, err := listen.Listen(ctx, "tcp", c.Server.Listen)
+	if err != nil {
+		return fmt.Errorf("server.listen: %w", err)
+	}
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(l) }()
+	o.Log.InfoContext(ctx, "serving", "address", l.Addr().String())
+	if o.Ready != nil {
+		o.Ready(l.Addr())
+	}
+	select {
+	case err := <-served:
+		return fmt.Errorf("serve %s: %w", l.Addr(), err)
+	case <-ctx.Done():
+	}
+	o.Log.Info("draining")
+	draining, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.Server.DrainTimeout())
+	defer cancel()
+	return errors.Join(server.Drain(draining), <-served)
+}
