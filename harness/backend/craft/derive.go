@@ -78,24 +78,34 @@ func (c *Crafter) Topic(l backend.Log) backend.Bytes {
 // kindByte is the first byte of a topic (API-002).
 func kindByte(k backend.Kind) byte { return byte(k) - byte(backend.Group) }
 
-// draw hands out the random-looking bytes of one envelope. While a size is being
-// searched only lengths matter, and zeros serves them without the cost.
+// draw hands out the random-looking bytes of one envelope.
 type draw struct {
-	c     *Crafter
-	log   backend.Log
-	name  string
+	c    *Crafter
+	log  backend.Log
+	base [32]byte
+	// shape decides what varies between contents of one kind. It does not depend
+	// on form, flaw, encoding or size, so equal names keep equal values.
+	shape [32]byte
+	// identifier is that of the envelope's topic.
+	identifier []byte
+	// zeros serves while a size is searched: only lengths matter then.
 	zeros []byte
+}
+
+func (c *Crafter) draw(e backend.Envelope) draw {
+	d := draw{c: c, log: e.Log, base: c.root("content", e.Log.Kind.String(), e.Log.Name, e.Content), identifier: c.identifier(e.Log)}
+	d.shape = d.root("shape")
+	return d
+}
+
+func (d draw) root(label string) [32]byte {
+	var buf [64]byte
+	return sha256.Sum256(append(append(buf[:0], d.base[:]...), label...))
 }
 
 func (d draw) bytes(label string, n int) []byte {
 	if d.zeros != nil && n <= len(d.zeros) {
 		return d.zeros[:n:n]
 	}
-	return expand(d.c.root("content", d.log.Kind.String(), d.log.Name, d.name, label), n)
-}
-
-// shape decides what varies between contents of one kind. It does not depend on
-// the encoding or the size, so equal names keep equal values.
-func (d draw) shape() [32]byte {
-	return d.c.root("shape", d.log.Kind.String(), d.log.Name, d.name)
+	return expand(d.root(label), n)
 }

@@ -45,25 +45,28 @@ func (c *Crafter) fields(e backend.Envelope) ([]field, error) {
 	if err := check(e); err != nil {
 		return nil, err
 	}
-	d := draw{c: c, log: e.Log, name: e.Content}
+	d := c.draw(e)
 	if e.Size == 0 {
-		return c.payload(e, d, amounts{pad: natural(e, d.shape())}), nil
+		return payload(e, d, amounts{pad: natural(e, d.shape)}), nil
 	}
-	a, err := c.fit(e, d)
+	a, err := fit(e, d)
 	if err != nil {
 		return nil, err
 	}
-	return c.payload(e, d, a), nil
+	return payload(e, d, a), nil
 }
 
 // fit searches the amounts that give the wanted size. A payload that is too long
 // at its shortest loses what it can do without.
-func (c *Crafter) fit(e backend.Envelope, d draw) (amounts, error) {
+func fit(e backend.Envelope, d draw) (amounts, error) {
 	d.zeros = make([]byte, e.Size+512)
 	for _, bare := range []bool{false, true} {
+		if canonicalSize(payload(e, d, amounts{bare: bare})) > e.Size {
+			continue
+		}
 		for extra := range extraMost + 1 {
 			a := amounts{extra: extra, bare: bare}
-			if c.reach(e, d, &a) {
+			if reach(e, d, &a) {
 				return a, nil
 			}
 		}
@@ -73,10 +76,10 @@ func (c *Crafter) fit(e backend.Envelope, d draw) (amounts, error) {
 
 // reach moves pad until the size fits. Each step lands as close as the growth of
 // length headers allows, so a pad that fits is found in a few.
-func (c *Crafter) reach(e backend.Envelope, d draw, a *amounts) bool {
+func reach(e backend.Envelope, d draw, a *amounts) bool {
 	const steps = 6
 	for range steps {
-		missing := e.Size - canonicalSize(c.payload(e, d, *a))
+		missing := e.Size - canonicalSize(payload(e, d, *a))
 		if missing == 0 {
 			return true
 		}

@@ -66,8 +66,8 @@ const largestLength = 0xbfffffff
 // groupMessage builds what a GroupMessage carries in its data field: an
 // MLSMessage, sound or flawed, padded in a vector that may have any length, and
 // the trailing bytes of API-041. The flaw must be one of a group message.
-func groupMessage(e backend.Envelope, id []byte, d draw, a amounts) []byte {
-	shape, pad := d.shape(), a.pad
+func groupMessage(e backend.Envelope, d draw, a amounts) []byte {
+	id, shape, pad := d.identifier, d.shape, a.pad
 	format := uint16(privateMessage)
 	if e.Form == backend.PublicProposal || e.Form == backend.PublicCommit {
 		format = publicMessage
@@ -111,9 +111,9 @@ func groupMessage(e backend.Envelope, id []byte, d draw, a amounts) []byte {
 	}
 	out = out.u64(uint64(binary.BigEndian.Uint16(shape[1:3]))) // epoch
 	if e.Form == backend.PublicProposal || e.Form == backend.PublicCommit {
-		out = publicBody(out, e, d, shape, pad)
+		out = publicBody(out, e, d, pad)
 	} else {
-		out = privateBody(out, e, d, shape, a)
+		out = privateBody(out, e, d, a)
 	}
 	if e.Flaw == backend.GroupCutLastByte {
 		out = out[:len(out)-1]
@@ -125,12 +125,12 @@ func groupMessage(e backend.Envelope, id []byte, d draw, a amounts) []byte {
 }
 
 // privateBody is a PrivateMessage behind its epoch (section 6.3).
-func privateBody(out tls, e backend.Envelope, d draw, shape [32]byte, a amounts) tls {
-	out = out.u8(contentType(e, shape))
+func privateBody(out tls, e backend.Envelope, d draw, a amounts) tls {
+	out = out.u8(contentType(e, d.shape))
 	if e.Flaw == backend.GroupCutAfterType {
 		return out
 	}
-	authenticated, sender := pick(shape[4], 0, 16, 70), 28
+	authenticated, sender := pick(d.shape[4], 0, 16, 70), 28
 	if a.bare {
 		authenticated, sender = 0, 0
 	}
@@ -140,19 +140,19 @@ func privateBody(out tls, e backend.Envelope, d draw, shape [32]byte, a amounts)
 
 // publicBody is a PublicMessage of a member behind its epoch (sections 6 to
 // 6.2). It is padded in its authenticated data.
-func publicBody(out tls, e backend.Envelope, d draw, shape [32]byte, pad int) tls {
-	out = out.u8(senderMember).u32(uint32(shape[5]))
+func publicBody(out tls, e backend.Envelope, d draw, pad int) tls {
+	out = out.u8(senderMember).u32(uint32(d.shape[5]))
 	out = out.vector(d.bytes("authenticated data", pad))
-	out = out.u8(contentType(e, shape))
+	out = out.u8(contentType(e, d.shape))
 	if e.Flaw == backend.GroupCutAfterType {
 		return out
 	}
 	if e.Form == backend.PublicProposal {
-		out = remove(out, shape)
+		out = remove(out, d.shape)
 	} else {
 		var proposals tls
-		if shape[6]&1 == 1 {
-			proposals = remove(proposals.u8(inlineProposal), shape)
+		if d.shape[6]&1 == 1 {
+			proposals = remove(proposals.u8(inlineProposal), d.shape)
 		}
 		out = out.vector(proposals).u8(noPath)
 	}

@@ -1,7 +1,6 @@
 package craft
 
 import (
-	"encoding/hex"
 	"fmt"
 
 	"assay/model/backend"
@@ -31,27 +30,27 @@ const extraMost = 9
 
 // payload builds the envelope's fields. It is total over the intents that check
 // accepts.
-func (c *Crafter) payload(e backend.Envelope, d draw, a amounts) []field {
+func payload(e backend.Envelope, d draw, a amounts) []field {
 	if e.Flaw == backend.PayloadUnset {
 		return nil
 	}
 	switch e.Log.Kind {
 	case backend.Group:
-		return c.group(e, d, a)
+		return groupEnvelope(e, d, a)
 	case backend.Welcome:
-		return c.welcome(e, d, a)
+		return welcomeEnvelope(e, d, a)
 	case backend.CommitLog:
-		return c.commitLog(e, d, a)
+		return commitLogEnvelope(e, d, a)
 	case backend.KeyPackage:
-		return c.keyPackage(e, d, a)
+		return keyPackageEnvelope(e, d, a)
 	default:
-		return c.identityUpdate(e, d, a)
+		return identityUpdate(e, d)
 	}
 }
 
-func (c *Crafter) group(e backend.Envelope, d draw, a amounts) []field {
-	data := groupMessage(e, c.identifier(e.Log), d, a)
-	shape := d.shape()
+func groupEnvelope(e backend.Envelope, d draw, a amounts) []field {
+	data := groupMessage(e, d, a)
+	shape := d.shape
 	hmac, push := d.bytes("sender hmac", 32+a.extra), shape[8]&1 == 1
 	if a.bare {
 		hmac, push = d.bytes("sender hmac", a.extra), false
@@ -59,8 +58,8 @@ func (c *Crafter) group(e backend.Envelope, d draw, a amounts) []field {
 	return []field{message(groupMessageField, bytesOf(1, data), bytesOf(2, hmac), flag(3, push))}
 }
 
-func (c *Crafter) welcome(e backend.Envelope, d draw, a amounts) []field {
-	key := c.identifier(e.Log)
+func welcomeEnvelope(e backend.Envelope, d draw, a amounts) []field {
+	key := d.identifier
 	switch e.Flaw {
 	case backend.WelcomeVersionUnset:
 		return []field{message(welcomeMessageField)}
@@ -71,7 +70,7 @@ func (c *Crafter) welcome(e backend.Envelope, d draw, a amounts) []field {
 	case backend.WelcomeKey33:
 		key = append(key[:32:32], 0x5a)
 	}
-	shape := d.shape()
+	shape := d.shape
 	hpke, metadata := 32+a.extra, pick(shape[9], 0, 24)
 	// A pointer's algorithm has one name beside "unspecified", a welcome's three.
 	algorithm := pick[uint64](shape[10], 0, 1, 2, 3)
@@ -94,8 +93,8 @@ func (c *Crafter) welcome(e backend.Envelope, d draw, a amounts) []field {
 	return []field{message(welcomeMessageField, message(1, fields...))}
 }
 
-func (c *Crafter) commitLog(e backend.Envelope, d draw, a amounts) []field {
-	id := c.identifier(e.Log)
+func commitLogEnvelope(e backend.Envelope, d draw, a amounts) []field {
+	id := d.identifier
 	switch e.Flaw {
 	case backend.CommitLogNoGroup:
 		id = nil
@@ -104,7 +103,7 @@ func (c *Crafter) commitLog(e backend.Envelope, d draw, a amounts) []field {
 	case backend.CommitLogID17:
 		id = d.bytes("group id", 17)
 	}
-	shape := d.shape()
+	shape := d.shape
 	// PlaintextCommitLogEntry: group id, commit's sequence id, the last epoch's
 	// authenticator, result, the applied epoch and its authenticator.
 	plain := []field{
@@ -128,7 +127,7 @@ func (c *Crafter) commitLog(e backend.Envelope, d draw, a amounts) []field {
 	return []field{message(commitLogEntryField, bytesOf(1, entry), message(2, bytesOf(1, signature), bytesOf(2, signer)))}
 }
 
-func (c *Crafter) keyPackage(e backend.Envelope, d draw, a amounts) []field {
+func keyPackageEnvelope(e backend.Envelope, d draw, a amounts) []field {
 	var data []byte
 	switch e.Flaw {
 	case backend.KeyPackageGarbage:
@@ -140,26 +139,6 @@ func (c *Crafter) keyPackage(e backend.Envelope, d draw, a amounts) []field {
 		data = keyPackage(tls(nil).u16(mls10).u16(keyPackageFormat), d)
 	}
 	return []field{message(keyPackageField, bytesOf(1, data))}
-}
-
-func (c *Crafter) identityUpdate(e backend.Envelope, d draw, a amounts) []field {
-	inbox := hex.EncodeToString(c.identifier(e.Log))
-	switch e.Flaw {
-	case backend.IdentityInboxShort:
-		inbox = inbox[:62]
-	case backend.IdentityInboxText:
-		// As long as an inbox id, and no character of it is a hex digit.
-		letters := []byte(inbox)
-		for i, b := range letters {
-			letters[i] = 'g' + b%16
-		}
-		inbox = string(letters)
-	}
-	owner := "0x" + hex.EncodeToString(d.bytes("owner", 20))
-	signature := d.bytes("signature", 65+a.pad)
-	create := message(1, text(1, owner), number(2, 1), message(3, message(1, bytesOf(1, signature))), number(4, 1))
-	return []field{message(identityUpdateField,
-		message(1, create), number(2, 1_700_000_000_000_000_000), text(3, inbox))}
 }
 
 // natural is the length of the padded part when no size is asked for.
