@@ -178,8 +178,8 @@ type otherRun struct {
 	cmd *exec.Cmd
 }
 
-// startOtherRun starts a helper and waits until it has its database.
-func startOtherRun(t *testing.T, task helperTask) *otherRun {
+// helperCommand runs this binary as a helper.
+func helperCommand(t *testing.T, task helperTask) *exec.Cmd {
 	t.Helper()
 	text, err := json.Marshal(task)
 	if err != nil {
@@ -189,9 +189,16 @@ func startOtherRun(t *testing.T, task helperTask) *otherRun {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &otherRun{cmd: exec.Command(self)}
-	r.cmd.Env = append(os.Environ(), helperVariable+"="+string(text))
-	r.cmd.Stderr = t.Output()
+	cmd := exec.Command(self)
+	cmd.Env = append(os.Environ(), helperVariable+"="+string(text))
+	cmd.Stderr = t.Output()
+	return cmd
+}
+
+// startOtherRun starts a helper and waits until it has its database.
+func startOtherRun(t *testing.T, task helperTask) *otherRun {
+	t.Helper()
+	r := &otherRun{cmd: helperCommand(t, task)}
 	in, err := r.cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
