@@ -29,10 +29,10 @@ func usualBinDirs() []string {
 // openLocal starts a private server from binaries on this machine. A folder whose server does not start does not end
 // the search.
 func openLocal(ctx context.Context, o Options) (*Server, error) {
-	dirs := findBinDirs(o.BinDirs, os.Getenv("PATH"), usualBinDirs())
+	dirs := findBinDirs(o.BinDirs, os.Getenv("PATH"), o.usual)
 	if len(dirs) == 0 {
 		return nil, errors.New("no folder holds both initdb and postgres; looked at " +
-			strings.Join(append(append(slices.Clone(o.BinDirs), "PATH"), usualBinDirs()...), ", "))
+			strings.Join(slices.Concat(o.BinDirs, []string{"PATH"}, o.usual), ", "))
 	}
 	var errs []error
 	for _, dir := range dirs {

@@ -80,6 +80,8 @@ type Options struct {
 
 	// Log receives what is worth telling (what was chosen, what was swept). Nil discards it.
 	Log *slog.Logger
+
+	usual []string // patterns in place of usualBinDirs, in tests; nil means those
 }
 
 // defaultSettings make a fast, quiet, roomy throw-away server; the package comment says what fsync off means.
@@ -107,6 +109,9 @@ func Open(ctx context.Context, o Options) (*Server, error) {
 	}
 	if o.TempDir == "" {
 		o.TempDir = os.TempDir()
+	}
+	if o.usual == nil {
+		o.usual = usualBinDirs()
 	}
 	settings := defaultSettings()
 	for name, value := range o.Settings {
