@@ -92,9 +92,9 @@ var (
 // scenario: a scenario need not undertake to decide them.
 func Ambient() []spec.ID {
 	return []spec.ID{
-		backendreq.API001, backendreq.API002, backendreq.API010, backendreq.API011, backendreq.API016, backendreq.API020,
-		backendreq.API021, backendreq.API023, backendreq.API030, backendreq.API032, backendreq.API033, backendreq.API041,
-		backendreq.API045, backendreq.API046, backendreq.API065, backendreq.API066, backendreq.API072, backendreq.API073,
-		backendreq.API081, backendreq.API082, backendreq.API083, backendreq.API084, backendreq.API150,
+		backendreq.API001, backendreq.API002, backendreq.API004, backendreq.API010, backendreq.API011, backendreq.API015, backendreq.API016, backendreq.API020,
+		backendreq.API021, backendreq.API023, backendreq.API030, backendreq.API032, backendreq.API033, backendreq.API034, backendreq.API041,
+		backendreq.API045, backendreq.API046, backendreq.API065, backendreq.API066, backendreq.API071, backendreq.API072, backendreq.API073, backendreq.API076,
+		backendreq.API081, backendreq.API082, backendreq.API083, backendreq.API084, backendreq.API131, backendreq.API150,
 	}
 }
