@@ -36,20 +36,25 @@ type program struct {
 // Main runs the command with the given arguments, streams and environment, and
 // returns its exit status.
 func Main(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, lookup func(string) (string, bool)) int {
+	return command(ctx, suites, args, stdin, stdout, stderr, lookup)
+}
+
+// command is Main with the wiring handed in.
+func command(ctx context.Context, wiring func() ([]suite, error), args []string, stdin io.Reader, stdout, stderr io.Writer, lookup func(string) (string, bool)) int {
 	p := &program{stdin: stdin, stdout: stdout, stderr: stderr, lookup: lookup}
-	err := p.start(ctx, args)
+	err := p.start(ctx, wiring, args)
 	if err == nil {
 		return p.status
 	}
-	p.say("assay: %s", err)
+	p.say("assay: %s", visible(err.Error()))
 	return statusBroken
 }
 
-func (p *program) start(ctx context.Context, args []string) (err error) {
+func (p *program) start(ctx context.Context, wiring func() ([]suite, error), args []string) (err error) {
 	if p.self, err = os.Executable(); err != nil {
 		return fmt.Errorf("find this program's own file, which starts the built-in subject: %w", err)
 	}
-	if p.suites, err = suites(); err != nil {
+	if p.suites, err = wiring(); err != nil {
 		return err
 	}
 	root := p.root()

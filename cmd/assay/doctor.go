@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -118,6 +119,10 @@ func try(ctx context.Context, what string, o postgres.Options) finding {
 	defer cancel()
 	server, err := postgres.Open(ctx, o)
 	if err != nil {
+		var none *postgres.NoServerError
+		if errors.As(err, &none) {
+			err = errors.Join(none.Unwrap()...) // the one way that was tried, without the advice
+		}
 		return finding{what, false, err.Error()}
 	}
 	detail := fmt.Sprintf("%s, version %d.%d", server.Source(), server.Version()/10000, server.Version()%10000)

@@ -88,13 +88,13 @@ func (g *progress) end() {
 
 // visible takes out what a terminal would obey, and bounds a line.
 func visible(s string) string {
-	const most = 2000
+	const most = 8000
 	cut := ""
 	if len(s) > most {
 		s, cut = s[:most], "…"
 	}
 	return strings.Map(func(r rune) rune {
-		if r == '\n' || r != utf8.RuneError && unicode.IsPrint(r) {
+		if r == '\n' || r == '\t' || r != utf8.RuneError && unicode.IsPrint(r) {
 			return r
 		}
 		return '?'

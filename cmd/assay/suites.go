@@ -10,6 +10,7 @@ import (
 	"assay/harness/backend"
 	"assay/harness/history/file"
 	"assay/harness/run"
+	scenarios "assay/scenarios/backend"
 	"assay/spec"
 	specbackend "assay/spec/backend"
 )
@@ -43,7 +44,7 @@ func suites() ([]suite, error) {
 }
 
 func backendSuite() (suite, error) {
-	s, err := backend.New(nil)
+	s, err := backend.New(scenarios.All)
 	return suite{
 		Suite:     s,
 		reference: "ASSAY_DATABASE_URL={database} exec \"$ASSAY_SELF\" serve backend --listen {listen} --limits {limits} --keepalive-ms {keepalive_ms}",
@@ -97,14 +98,15 @@ func (p *program) owner(address string) (suite, error) {
 		name, _, _ := strings.Cut(address, "/")
 		return p.find(name)
 	}
-	var ids []string
+	var known []string
+	letters, _, _ := strings.Cut(string(id), "-")
 	for _, s := range p.suites {
-		if _, found := s.Catalogue().Lookup(id); found {
-			return s, nil
+		first := s.Catalogue().Requirements()[0].ID
+		if theirs, _, _ := strings.Cut(string(first), "-"); theirs == letters {
+			_, err := s.Catalogue().Select(string(id)) // it explains retired ids and gaps
+			return s, err
 		}
-		for _, r := range s.Catalogue().Requirements() {
-			ids = append(ids, string(r.ID))
-		}
+		known = append(known, fmt.Sprintf("%s of suite %s", first, s.Name()))
 	}
-	return suite{}, fmt.Errorf("no suite has a requirement %s: list them with assay spec%s", id, didYouMean(string(id), ids))
+	return suite{}, fmt.Errorf("no suite has a requirement %s: give one such as %s", id, strings.Join(known, ", "))
 }
