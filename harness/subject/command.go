@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -194,11 +195,8 @@ func (c Command) spawn(t template, v Values) (*life, error) {
 		return nil, errors.Join(fmt.Errorf("shell of the subject: %w", err), output.Close(), write.Close())
 	}
 	dog.guard(shell.Process.Pid)
-	g, err := newGroup(mark, shell.Process.Pid, write)
+	g := newGroup(mark, shell.Process.Pid, write)
 	write.Close()
-	if err != nil {
-		return nil, err
-	}
 	l := &life{
 		pid: shell.Process.Pid, mark: mark, group: g, started: time.Now(),
 		recorder: &recorder{masker: newMasker(v.secrets()), log: c.Log},
@@ -315,10 +313,11 @@ func (c Command) explainSilence(ctx context.Context, l *life, e Endpoint, last e
 		return fmt.Errorf("waiting for the subject at %s: %w\n%s", e, context.Cause(ctx), l.recorder.describe())
 	}
 	running := l.members()
-	// The time is up, so the diagnosis gets its own, short one.
-	diagnosing, cancel := context.WithTimeout(context.WithoutCancel(ctx), 3*time.Second)
-	defer cancel()
-	cause := Diagnose(diagnosing, e, last)
+	// The time is up, so the diagnosis gets its own, which it bounds itself.
+	cause := Diagnose(context.WithoutCancel(ctx), e, last)
+	if ports := listeningPorts(running); len(ports) > 0 {
+		cause = fmt.Errorf("%w; its processes listen on port %s", cause, strings.Join(ports, ", "))
+	}
 	return fmt.Errorf("%w: no answer within %v, while it runs on (%s): %w\n%s",
 		ErrNotReady, c.readyTimeout(), describeMembers(running), cause, l.recorder.describe())
 }

@@ -35,6 +35,7 @@ const (
 	FaultHTTP                // an HTTP/1 answer instead of the protocol
 	FaultProtocol            // the transport works, the answer is not the protocol's
 	FaultGarbage             // bytes that are neither HTTP nor TLS
+	FaultUnknown             // the time was up before a reason was found
 )
 
 // passing says whether waiting a little may cure the fault.
@@ -57,7 +58,7 @@ type Diagnosis struct {
 
 func (d *Diagnosis) Error() string {
 	text := fmt.Sprintf("%s %s", d.Endpoint, d.What)
-	if d.Fault == FaultProtocol || d.Fault == FaultHandshake {
+	if d.Fault == FaultProtocol || d.Fault == FaultHandshake || d.Fault == FaultUnknown {
 		text += ": " + escape([]byte(d.Endpoint.mask(d.Cause.Error())), 600)
 	}
 	return text + "; hint: " + d.Hint
@@ -80,21 +81,29 @@ func Diagnose(ctx context.Context, e Endpoint, cause error) error {
 	if cause == nil {
 		cause = errors.New("the probe failed without saying why")
 	}
-	ctx, cancel := context.WithTimeout(ctx, diagnosisTimeout)
-	defer cancel()
 	d := &Diagnosis{Endpoint: e, Cause: cause}
-	conn, err := dialPlain(ctx, e)
+	bounded, cancel := context.WithTimeout(ctx, diagnosisTimeout)
+	defer cancel()
+	d.examine(bounded)
+	if ctx.Err() != nil {
+		// Steps that were cut short look like a peer that does not answer.
+		d.set(FaultUnknown, "gave no answer before the time was up", "allow more time, or ask again")
+	}
+	return d
+}
+
+func (d *Diagnosis) examine(ctx context.Context) {
+	conn, err := dialPlain(ctx, d.Endpoint)
 	if err != nil {
 		d.unreachable(err)
-		return d
+		return
 	}
 	conn.Close()
-	if e.Secure() {
+	if d.Endpoint.Secure() {
 		d.overTLS(ctx)
 	} else {
 		d.overPlain(ctx)
 	}
-	return d
 }
 
 func (d *Diagnosis) set(f Fault, what, hint string) {

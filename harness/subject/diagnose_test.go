@@ -268,6 +268,16 @@ func TestWhereNothingListensIsExplained(t *testing.T) {
 	}
 }
 
+func TestADiagnosisWithoutTimeClaimsNothing(t *testing.T) {
+	e, err := subject.ParseEndpoint("grpc://"+peer(t, nil, silent), subject.TLSOptions{}, []string{"a: hunter2"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	diagnosed(t, subject.Diagnose(ctx, e, errors.New("the probe says hunter2")), subject.FaultUnknown, []string{"before the time was up: the probe says *****"})
+}
+
 func TestATargetThatAnswersIsOpenAndNotOurs(t *testing.T) {
 	address := peer(t, nil, page)
 	e, err := subject.ParseEndpoint("http://"+address, subject.TLSOptions{}, nil)

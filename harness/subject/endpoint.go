@@ -149,7 +149,7 @@ func parseHeaders(headers []string) (map[string][]string, error) {
 		case !found || name == "":
 			return nil, fmt.Errorf("header %d is not \"name: value\"; write --header 'authorization: …'", i+1)
 		case strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-_.") != "":
-			return nil, fmt.Errorf("header %d has a name with other characters than letters, digits, - _ and .", i+1)
+			return nil, fmt.Errorf("header %d has a name with characters other than letters, digits, dot, dash and underscore", i+1)
 		case strings.ContainsFunc(value, func(r rune) bool { return (r < ' ' && r != '\t') || r == 0x7f }):
 			return nil, fmt.Errorf("header %d has a control character in its value", i+1)
 		}

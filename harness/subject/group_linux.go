@@ -38,13 +38,13 @@ type member struct {
 	name    string
 }
 
-func newGroup(mark string, leader int, output *os.File) (*group, error) {
+func newGroup(mark string, leader int, output *os.File) *group {
 	g := &group{mark: mark, leader: leader, known: make(map[int]uint64)}
 	if stat, err := readStat(leader); err == nil {
 		g.started = stat.started
 	}
 	g.output = pipeName(output)
-	return g, nil
+	return g
 }
 
 // pipeName is how a pipe's ends look in /proc/*/fd, "" when that is unknown.

@@ -93,11 +93,8 @@ func (h Hook) Run(ctx context.Context, values map[string]string, log func(line s
 	if err != nil {
 		return errors.Join(fmt.Errorf("hook %s: %w", h.Name, err), write.Close())
 	}
-	g, err := newGroup(rand.Text(), command.Process.Pid, write)
+	g := newGroup(rand.Text(), command.Process.Pid, write)
 	write.Close()
-	if err != nil {
-		return fmt.Errorf("hook %s: %w", h.Name, err)
-	}
 	rec := &recorder{log: log}
 	read, ended := make(chan struct{}), make(chan struct{})
 	go func() {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -19,7 +20,12 @@ func strangerAt(address, mark string) string {
 	if err != nil {
 		return ""
 	}
-	sockets := listeningSockets(port)
+	sockets := listeningSockets()
+	for socket, on := range sockets {
+		if on != port {
+			delete(sockets, socket)
+		}
+	}
 	if len(sockets) == 0 {
 		return ""
 	}
@@ -34,7 +40,7 @@ func strangerAt(address, mark string) string {
 			continue
 		}
 		theirs := environmentMark(pid)
-		if theirs == "" || !holds(pid, sockets) {
+		if theirs == "" || len(portsOf(pid, sockets)) == 0 {
 			continue
 		}
 		if theirs == mark {
@@ -47,41 +53,56 @@ func strangerAt(address, mark string) string {
 	return stranger
 }
 
-// listeningSockets gives "socket:[inode]" of each TCP socket that listens on
-// the port, see proc_net(5).
-func listeningSockets(port string) map[string]bool {
-	number, err := strconv.ParseUint(port, 10, 16)
-	if err != nil {
-		return nil
+// listeningPorts gives the ports on which the processes listen, to tell a
+// subject that ignores {listen} from one that does not listen yet.
+func listeningPorts(members []member) []string {
+	sockets := listeningSockets()
+	var ports []string
+	for _, m := range members {
+		ports = append(ports, portsOf(m.pid, sockets)...)
 	}
+	slices.Sort(ports)
+	ports = slices.Compact(ports)
+	return ports[:min(len(ports), 5)]
+}
+
+// listeningSockets gives the port of each TCP socket that listens, by
+// "socket:[inode]"; see proc_net(5).
+func listeningSockets() map[string]string {
 	const listening = "0A" // TCP_LISTEN
-	suffix := fmt.Sprintf(":%04X", number)
-	sockets := make(map[string]bool)
+	sockets := make(map[string]string)
 	for _, table := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
 		text, err := os.ReadFile(table)
 		if err != nil {
 			continue
 		}
 		for line := range strings.Lines(string(text)) {
-			if f := strings.Fields(line); len(f) > 9 && f[3] == listening && strings.HasSuffix(f[1], suffix) {
-				sockets["socket:["+f[9]+"]"] = true
+			f := strings.Fields(line)
+			if len(f) < 10 || f[3] != listening {
+				continue
+			}
+			_, port, _ := strings.Cut(f[1], ":")
+			if number, err := strconv.ParseUint(port, 16, 16); err == nil {
+				sockets["socket:["+f[9]+"]"] = strconv.FormatUint(number, 10)
 			}
 		}
 	}
 	return sockets
 }
 
-// holds says whether the process has one of the sockets open.
-func holds(pid int, sockets map[string]bool) bool {
+// portsOf gives the ports of those sockets that the process has open.
+func portsOf(pid int, sockets map[string]string) []string {
 	dir := "/proc/" + strconv.Itoa(pid) + "/fd"
 	fds, err := os.ReadDir(dir)
 	if err != nil {
-		return false
+		return nil
 	}
+	var ports []string
 	for _, fd := range fds {
-		if to, err := os.Readlink(dir + "/" + fd.Name()); err == nil && sockets[to] {
-			return true
+		to, err := os.Readlink(dir + "/" + fd.Name())
+		if port, listens := sockets[to]; err == nil && listens {
+			ports = append(ports, port)
 		}
 	}
-	return false
+	return ports
 }

@@ -3,6 +3,8 @@ package subject_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"net"
 	"testing"
 	"time"
 
@@ -35,4 +37,20 @@ func TestTheSubjectOfAnotherRunIsNotTakenForOurs(t *testing.T) {
 		t.Error(err)
 	}
 	contains(t, err.Error(), "belongs to the subject of another run", "another")
+}
+
+func TestASubjectThatListensElsewhereIsToldSo(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	elsewhere := l.Addr().(*net.TCPAddr)
+	l.Close()
+	c := command(t, "WANTED={listen}; "+script(t, "serve.py", elsewhere.String()))
+	c.ReadyTimeout = 2 * time.Second
+	p, err := c.Start(t.Context(), subject.Values{})
+	if err == nil {
+		t.Fatal("a subject that listens elsewhere is ready", p.Kill())
+	}
+	contains(t, err.Error(), "nothing listens there", fmt.Sprintf("its processes listen on port %d", elsewhere.Port))
 }

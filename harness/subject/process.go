@@ -19,8 +19,9 @@ type Process struct {
 	endpoint Endpoint
 
 	restarting sync.Mutex // held over a Restart, so that two do not interleave
-	mu         sync.Mutex
+	mu         sync.Mutex // guards the rest
 	life       *life
+	interrupt  context.CancelCauseFunc // of the Restart that is going on, or nil
 }
 
 var _ Subject = (*Process)(nil)
@@ -68,19 +69,41 @@ func (p *Process) Signal(s syscall.Signal) error {
 // the command's StopTimeout or when ctx is done (SIGKILL), and returns when all
 // of them are gone. Stopping what has already ended is no error.
 func (p *Process) Stop(ctx context.Context) error {
+	p.interruptRestart()
 	return p.current().stop(ctx, p.command.stopTimeout())
 }
 
 // Kill ends the subject without warning, as a crash would, and returns when all
 // of it is gone.
-func (p *Process) Kill() error { return p.current().kill() }
+func (p *Process) Kill() error {
+	p.interruptRestart()
+	return p.current().kill()
+}
+
+// interruptRestart makes a Restart that is going on give up, and waits for it:
+// otherwise its process could appear after the Stop that was meant to be last.
+func (p *Process) interruptRestart() {
+	p.mu.Lock()
+	interrupt := p.interrupt
+	p.mu.Unlock()
+	if interrupt == nil {
+		return
+	}
+	interrupt(errors.New("the subject was stopped meanwhile"))
+	p.restarting.Lock()
+	p.restarting.Unlock() //nolint:staticcheck // only waited for
+}
 
 // Restart stops the subject if it runs, and starts it with the same values at
 // the same address. After an error nothing of it runs.
 func (p *Process) Restart(ctx context.Context) error {
 	p.restarting.Lock()
 	defer p.restarting.Unlock()
-	if err := p.Stop(ctx); err != nil {
+	ctx, interrupt := context.WithCancelCause(ctx)
+	defer interrupt(nil)
+	p.setInterrupt(interrupt)
+	defer p.setInterrupt(nil)
+	if err := p.current().stop(ctx, p.command.stopTimeout()); err != nil {
 		return fmt.Errorf("restart: %w", err)
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, p.command.readyTimeout(), fmt.Errorf("%w (%v)", ErrNotReady, p.command.readyTimeout()))
@@ -103,6 +126,12 @@ func (p *Process) Restart(ctx context.Context) error {
 			return fmt.Errorf("restart: %w", err)
 		}
 	}
+}
+
+func (p *Process) setInterrupt(interrupt context.CancelCauseFunc) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.interrupt = interrupt
 }
 
 // awaitListenable waits until nobody listens on the address.

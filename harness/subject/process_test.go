@@ -5,11 +5,11 @@ import (
 	"errors"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -66,81 +66,6 @@ func TestASubjectThatIgnoresSIGTERMIsKilledAfterItsTime(t *testing.T) {
 	if running(pid) {
 		t.Error("it runs after Stop")
 	}
-}
-
-func TestAFamilyIsFoundWhereverItWentAndEnded(t *testing.T) {
-	if runtime.GOOS != "linux" {
-		t.Log("outside Linux only the process group is followed")
-		return
-	}
-	for _, how := range []struct {
-		name string
-		end  func(p *subject.Process) error
-		mode string
-	}{
-		{"by Stop", func(p *subject.Process) error { return p.Stop(context.Background()) }, ""},
-		{"by Stop though they ignore SIGTERM", func(p *subject.Process) error { return p.Stop(context.Background()) }, "--stubborn"},
-		{"by Kill", (*subject.Process).Kill, ""},
-		{"when the command dies by itself", func(p *subject.Process) error {
-			if err := syscall.Kill(p.Pid(), syscall.SIGKILL); err != nil {
-				return err
-			}
-			<-p.Exited()
-			return nil
-		}, ""},
-	} {
-		t.Run(how.name, func(t *testing.T) {
-			file := filepath.Join(t.TempDir(), "ids")
-			c := command(t, script(t, "forks.py", "{listen} "+file+" "+how.mode))
-			c.StopTimeout = time.Second
-			p := start(t, c, subject.Values{})
-			family := pids(t, file, 5)
-			if err := how.end(p); err != nil {
-				t.Fatal(err)
-			}
-			for _, pid := range family {
-				if running(pid) {
-					t.Errorf("process %d of %v is left", pid, family)
-				}
-			}
-		})
-	}
-}
-
-func TestWhenOurProcessIsKilledTheSubjectEnds(t *testing.T) {
-	if runtime.GOOS != "linux" {
-		t.Log("outside Linux only the process group is followed")
-		return
-	}
-	file := filepath.Join(t.TempDir(), "ids")
-	helper := exec.Command(os.Args[0])
-	helper.Env = append(os.Environ(), helperVariable+"="+script(t, "forks.py", "{listen} "+file), "PYTHONDONTWRITEBYTECODE=1")
-	keep, err := helper.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer keep.Close()
-	if err := helper.Start(); err != nil {
-		t.Fatal(err)
-	}
-	family := pids(t, file, 5)
-	for _, pid := range family {
-		if !running(pid) {
-			t.Fatalf("process %d of %v does not run before the kill", pid, family)
-		}
-	}
-	if err := helper.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	helper.Wait()
-	eventually(t, "the watchdog ends the whole family", func() bool {
-		for _, pid := range family {
-			if running(pid) {
-				return false
-			}
-		}
-		return true
-	})
 }
 
 func TestASubjectThatIsNotReadyIsExplainedAndEnded(t *testing.T) {
@@ -237,6 +162,49 @@ func TestADeathAfterReadinessIsNoticedAndExplained(t *testing.T) {
 	contains(t, p.ExitReason(), "exit status 7", "| told to die")
 	if strings.Contains(p.ExitReason(), "after we ended it") {
 		t.Error("its own death is put down to us")
+	}
+}
+
+func TestASubjectThatIsPausedStops(t *testing.T) {
+	p := start(t, command(t, script(t, "graceful.py", "{listen}")), subject.Values{})
+	if err := p.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	contains(t, p.ExitReason(), "exit status 0", "goodbye")
+}
+
+func TestAStopDuringARestartIsTheLastWord(t *testing.T) {
+	c := command(t, script(t, "serve.py", "{listen}"))
+	var hold atomic.Bool
+	probing := make(chan struct{}, 1000)
+	c.Probe = func(ctx context.Context, e subject.Endpoint) error {
+		if !hold.Load() {
+			return probe(ctx, e)
+		}
+		probing <- struct{}{}
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	p := start(t, c, subject.Values{})
+	hold.Store(true)
+	restarted := make(chan error, 1)
+	go func() { restarted <- p.Restart(context.WithoutCancel(t.Context())) }()
+	<-probing
+	if err := p.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-restarted; err == nil || !strings.Contains(err.Error(), "stopped meanwhile") {
+		t.Errorf("the restart says %v", err)
+	}
+	if err := probe(t.Context(), p.Endpoint()); err == nil {
+		t.Error("it answers after Stop")
+	}
+	hold.Store(false)
+	if err := p.Restart(t.Context()); err != nil {
+		t.Errorf("a later restart: %v", err)
 	}
 }
 
