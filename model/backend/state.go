@@ -185,7 +185,10 @@ func (j *judge) survey() {
 				}
 				continue
 			default:
-				t.possible[a.Identity] = p
+				// The first that may have stored it: a retry is judged by what it retries.
+				if q := t.possible[a.Identity]; q == nil || q.outcome == committed {
+					t.possible[a.Identity] = p
+				}
 			}
 			if !named[a.Topic] {
 				named[a.Topic] = true

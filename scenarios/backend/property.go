@@ -106,7 +106,7 @@ func drawnSession(ctx context.Context, p *run.Play, label string, c generate.Cho
 
 func (w *walk) step(ctx context.Context) error {
 	var err error
-	switch generate.Weighted(w.choice, "operation", 8, 3, 6, 3, 2, 2, 1) {
+	switch generate.Weighted(w.choice, "operation", 16, 6, 12, 6, 4, 4, 2, 1) {
 	case 0:
 		_, err = w.Publish(ctx, w.actor(), w.envelopes()...)
 	case 1:
@@ -119,8 +119,13 @@ func (w *walk) step(ctx context.Context) error {
 		err = w.page(ctx)
 	case 5:
 		_, err = w.Publish(ctx, w.actor(), w.flawed()...)
-	default:
+	case 6:
 		_, err = w.Query(ctx, w.actor(), w.limit(), w.badReads()...)
+	default:
+		es := w.envelopes()
+		if _, err = w.PublishCut(ctx, w.actor(), es...); err == nil && w.choice.Intn(4, "retry") > 0 {
+			_, err = w.Publish(ctx, w.actor(), es...)
+		}
 	}
 	return err
 }
