@@ -278,11 +278,14 @@ func (j *judge) stored(p *publication, c *Call, r *Return) {
 			e.repeats++
 			continue
 		}
-		if q := t.possible[s.Artefact.Identity]; q != nil && q != p && q.outcome == unsettled && q.invoked < p.invoked {
-			retry = true
-		}
 		e := &entry{identity: s.Artefact.Identity, intent: s.Intent, meta: m, event: p.returned, proof: p.invoked, acknowledged: true, size: s.Artefact.CanonicalLen}
-		j.fresh(p, i, t, e)
+		if q := t.possible[s.Artefact.Identity]; q != nil && q != p && q.outcome == unsettled && q.invoked < p.invoked {
+			// The lost publish may have stored it: its time and id can be older than this request.
+			retry = true
+			j.fresh(call, q.invoked, i, t, e)
+			continue
+		}
+		j.fresh(call, p.invoked, i, t, e)
 		fresh = append(fresh, e)
 	}
 	j.shared(call, fresh)
@@ -326,8 +329,9 @@ func (j *judge) complete(call, i int, s Sent, m Meta) bool {
 }
 
 // fresh judges an envelope that this publish stored, and takes it into the view.
-func (j *judge) fresh(p *publication, i int, t *topicLog, e *entry) {
-	call, m := p.call, e.meta
+// No publish before the event since can have stored it.
+func (j *judge) fresh(call, since, i int, t *topicLog, e *entry) {
+	m := e.meta
 	where := fmt.Sprintf("entry %d: ", i)
 	if other := j.ids[m.Sequence]; other != nil && (other.identity != e.identity || other.meta.Topic != m.Topic) {
 		j.breached(uniqueID, call, where+"a sequence id of its own", fmt.Sprintf("%d, which names an envelope on topic %s", m.Sequence, other.meta.Topic), other.proof, other.event)
@@ -338,7 +342,7 @@ func (j *judge) fresh(p *publication, i int, t *topicLog, e *entry) {
 	if m.HasHash {
 		j.distinctHash(call, where, t, e)
 	}
-	if s, ok := t.seenBefore(p.invoked); ok {
+	if s, ok := t.seenBefore(since); ok {
 		j.check(m.Sequence > s.sequence, prefixLate, call, "", fmt.Sprintf("%san id above %d, which a read had returned before this publish began", where, s.sequence),
 			fmt.Sprintf("%d", m.Sequence), s.event)
 	}
