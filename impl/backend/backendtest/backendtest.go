@@ -1,8 +1,7 @@
-// Package backendtest runs the reference backend inside a test, on a database
-// of its own and on a loopback port. Start with [Start].
+// Package backendtest runs the reference backend inside a test, on a loopback
+// port and a database that the test brings. Start with [Start].
 //
-// It is for tests only, and the one place where tests of the backend's packages
-// meet a real Postgres.
+// It is for tests only.
 package backendtest
 
 import (
@@ -15,7 +14,6 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 
-	"assay/harness/postgres/pgtest"
 	"assay/impl/backend"
 	"assay/impl/backend/config"
 	"assay/impl/backend/serve"
@@ -37,8 +35,6 @@ type Options struct {
 	Configure func(*config.Config)
 	// Mutate breaks a part.
 	Mutate func(*backend.Parts, *config.Config)
-	// DatabaseURL names a database to share; empty makes a new one.
-	DatabaseURL string
 }
 
 // Backend is a running backend and clients of it.
@@ -54,15 +50,12 @@ type Backend struct {
 	Stop func() error
 }
 
-// Start runs a backend until the test ends.
-func Start(t testing.TB, o Options) *Backend {
+// Start runs a backend on a database until the test ends.
+func Start(t testing.TB, databaseURL string, o Options) *Backend {
 	t.Helper()
 	c := config.Default()
 	c.Server.Listen = "127.0.0.1:0"
-	c.Database.URL = o.DatabaseURL
-	if c.Database.URL == "" {
-		c.Database.URL = pgtest.ForTest(t).URL()
-	}
+	c.Database.URL = databaseURL
 	if o.Configure != nil {
 		o.Configure(&c)
 	}
@@ -75,7 +68,7 @@ func Start(t testing.TB, o Options) *Backend {
 			Mutate: o.Mutate,
 		})
 	}()
-	b := &Backend{DatabaseURL: c.Database.URL}
+	b := &Backend{DatabaseURL: databaseURL}
 	select {
 	case a := <-ready:
 		b.Address = a.String()

@@ -8,19 +8,23 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
 	"google.golang.org/grpc/codes"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/testing/protocmp"
 
+	"assay/harness/postgres/pgtest"
 	"assay/impl/backend"
 	. "assay/impl/backend/backendtest"
 
 	backendv1 "assay/spec/gen/xmtp/backend/v1"
 )
 
-func TestMain(m *testing.M) { os.Exit(Main(m)) }
+func TestMain(m *testing.M) {
+	os.Exit(pgtest.Main(m, func() error { return goleak.Find() }))
+}
 
 // publish must succeed.
 func publish(t *testing.T, b *Backend, envelopes ...*backendv1.ClientEnvelope) []*backendv1.EnvelopeMeta {
@@ -45,7 +49,7 @@ func query(t *testing.T, b *Backend, limit uint32, entries ...*backendv1.TopicQu
 }
 
 func TestPublishedEnvelopesAreReadBackUnchanged(t *testing.T) {
-	b := Start(t, Options{})
+	b := Start(t, pgtest.ForTest(t).URL(), Options{})
 	sent := []*backendv1.ClientEnvelope{
 		GroupMessage(1, Application, "hello", ""),
 		GroupMessage(1, Commit, "commit", "tail that is no MLS"),
@@ -112,7 +116,7 @@ func TestPublishedEnvelopesAreReadBackUnchanged(t *testing.T) {
 }
 
 func TestADuplicateReturnsWhatWasStoredFirst(t *testing.T) {
-	b := Start(t, Options{})
+	b := Start(t, pgtest.ForTest(t).URL(), Options{})
 	first := publish(t, b, Welcome(1, "a"))[0]
 	again := publish(t, b, Welcome(1, "b"), Welcome(1, "a"), Welcome(1, "b"))
 	if d := cmp.Diff(first, again[1], protocmp.Transform()); d != "" {
@@ -127,7 +131,7 @@ func TestADuplicateReturnsWhatWasStoredFirst(t *testing.T) {
 }
 
 func TestARefusedPublishNamesTheEnvelopeAndStoresNothing(t *testing.T) {
-	b := Start(t, Options{})
+	b := Start(t, pgtest.ForTest(t).URL(), Options{})
 	_, err := b.Publish.Publish(t.Context(), &backendv1.PublishRequest{Envelopes: []*backendv1.ClientEnvelope{
 		Welcome(1, "a"), Welcome(1, "a"), {}, {},
 	}})
@@ -145,7 +149,7 @@ func TestARefusedPublishNamesTheEnvelopeAndStoresNothing(t *testing.T) {
 }
 
 func TestPagesDrainExactly(t *testing.T) {
-	b := Start(t, Options{})
+	b := Start(t, pgtest.ForTest(t).URL(), Options{})
 	var envelopes []*backendv1.ClientEnvelope
 	for i := range 7 {
 		envelopes = append(envelopes, Welcome(byte(i%2), string(rune('a'+i))))
@@ -175,7 +179,7 @@ func TestPagesDrainExactly(t *testing.T) {
 }
 
 func TestAnOversizedPageIsRefusedAndNeverShortened(t *testing.T) {
-	b := Start(t, Options{})
+	b := Start(t, pgtest.ForTest(t).URL(), Options{})
 	big := string(make([]byte, 1<<20-100))
 	for range 2 {
 		var envelopes []*backendv1.ClientEnvelope
@@ -203,7 +207,7 @@ func TestAnOversizedPageIsRefusedAndNeverShortened(t *testing.T) {
 }
 
 func TestAnOversizedRequestIsOutOfRange(t *testing.T) {
-	b := Start(t, Options{})
+	b := Start(t, pgtest.ForTest(t).URL(), Options{})
 	request := &backendv1.PublishRequest{}
 	for i := range 26 {
 		request.Envelopes = append(request.Envelopes, Welcome(byte(i), string(make([]byte, 1<<20-100))))
@@ -217,7 +221,7 @@ func TestAnOversizedRequestIsOutOfRange(t *testing.T) {
 }
 
 func TestAPublishResponseThatIsTooLargeFailsAfterTheCommit(t *testing.T) {
-	b := Start(t, Options{})
+	b := Start(t, pgtest.ForTest(t).URL(), Options{})
 	request := &backendv1.PublishRequest{}
 	for range 300_000 {
 		request.Envelopes = append(request.Envelopes, Welcome(1, ""))
@@ -237,7 +241,7 @@ func TestAPublishResponseThatIsTooLargeFailsAfterTheCommit(t *testing.T) {
 }
 
 func TestHealthAnswersForEachServiceAndKnowsNoOther(t *testing.T) {
-	b := Start(t, Options{})
+	b := Start(t, pgtest.ForTest(t).URL(), Options{})
 	health := healthpb.NewHealthClient(b.Conn)
 	for _, service := range []string{"", "xmtp.backend.v1.PublishService", "xmtp.backend.v1.ConfigurationService"} {
 		r, err := health.Check(t.Context(), &healthpb.HealthCheckRequest{Service: service})
@@ -255,7 +259,7 @@ func TestHealthAnswersForEachServiceAndKnowsNoOther(t *testing.T) {
 }
 
 func TestADrainEndsAWatchAndRefusesWhatComesAfter(t *testing.T) {
-	b := Start(t, Options{})
+	b := Start(t, pgtest.ForTest(t).URL(), Options{})
 	watch, err := healthpb.NewHealthClient(b.Conn).Watch(t.Context(), &healthpb.HealthCheckRequest{})
 	if err != nil {
 		t.Fatal(err)
@@ -278,8 +282,8 @@ func TestADrainEndsAWatchAndRefusesWhatComesAfter(t *testing.T) {
 }
 
 func TestTwoBackendsStartOnOneDatabaseAtTheSameTime(t *testing.T) {
-	first := Start(t, Options{})
-	second := Start(t, Options{DatabaseURL: first.DatabaseURL})
+	first := Start(t, pgtest.ForTest(t).URL(), Options{})
+	second := Start(t, first.DatabaseURL, Options{})
 	meta := publish(t, first, Welcome(1, "a"))[0]
 	again := publish(t, second, Welcome(1, "a"))[0]
 	if d := cmp.Diff(meta, again, protocmp.Transform()); d != "" {
