@@ -99,7 +99,7 @@ func (p *program) judge(h *history.History) (reports.Result, error) {
 	if name == "" {
 		name = s.Name() + "/history"
 	}
-	access := spec.AccessOf(spec.Watch)
+	access := spec.AccessOf(spec.Wire)
 	tally := verdict.NewTally(s.Catalogue(), access, s.Ambient())
 	if err := tally.Promise(name, decides); err != nil {
 		return reports.Result{}, err

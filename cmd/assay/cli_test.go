@@ -1,10 +1,12 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -46,7 +48,7 @@ func TestBadInputSaysWhatWasExpectedAndEndsWithStatusTwo(t *testing.T) {
 		args []string
 		want string
 	}{
-		{"an unknown command, with the nearest", []string{"verfy"}, `command "verfy" is unknown: use one of check, doctor, replay, spec, verify, version; did you mean verify?`},
+		{"an unknown command, with the nearest", []string{"verfy"}, `command "verfy" is unknown: use one of check, doctor, replay, serve, spec, verify, version; did you mean verify?`},
 		{"an unknown flag, with the nearest", []string{"verify", "--sede", "1"}, "flag --sede is unknown to assay verify: see assay verify --help; did you mean --seed?"},
 		{"an unknown flag that is near nothing", []string{"verify", "--zzzzzzzz"}, "flag --zzzzzzzz is unknown to assay verify: see assay verify --help\n"},
 		{"a seed that is no number", []string{"verify", "--seed", "-1"}, `invalid argument "-1" for "--seed" flag`},
@@ -100,7 +102,7 @@ func TestBadInputSaysWhatWasExpectedAndEndsWithStatusTwo(t *testing.T) {
 
 func TestVerifyOfAGoodSubjectEndsWithZeroAndWritesWhatItFound(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "out")
-	got := assay(t, "verify", "--target", serving(t, 1), "--out", dir, "--seed", "7", "--nonce", "n1")
+	got := assay(t, "verify", "--target", counting(t, 1), "--out", dir, "--seed", "7", "--nonce", "n1")
 	if got.status != statusPassed {
 		t.Fatalf("status %d\n%s%s", got.status, got.out, got.errors)
 	}
@@ -130,7 +132,7 @@ func TestVerifyOfAGoodSubjectEndsWithZeroAndWritesWhatItFound(t *testing.T) {
 
 func TestAViolationCanBeReplayedAndCheckedFromItsBundle(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "out")
-	target := serving(t, 0)
+	target := counting(t, 0)
 	got := assay(t, "verify", "--target", target, "--out", dir)
 	if got.status != statusFailed || !strings.Contains(got.out, "CNT-001 violated: Numbers increase") || !strings.Contains(got.out, "expected  a number above 0") {
 		t.Fatalf("status %d\n%s%s", got.status, got.out, got.errors)
@@ -152,7 +154,7 @@ func TestAViolationCanBeReplayedAndCheckedFromItsBundle(t *testing.T) {
 		}
 	})
 	t.Run("on a mended subject it is gone", func(t *testing.T) {
-		mended := assay(t, "replay", args[1], "--target", serving(t, 1))
+		mended := assay(t, "replay", args[1], "--target", counting(t, 1))
 		if mended.status != statusPassed || !strings.Contains(mended.out, "there again in 0 of 1 runs") {
 			t.Errorf("status %d\n%s%s", mended.status, mended.out, mended.errors)
 		}
@@ -170,7 +172,7 @@ func TestAViolationCanBeReplayedAndCheckedFromItsBundle(t *testing.T) {
 }
 
 func TestWithoutOutTheReplayCommandNeedsNoFile(t *testing.T) {
-	got := assay(t, "verify", "--target", serving(t, 0), "--seed", "7")
+	got := assay(t, "verify", "--target", counting(t, 0), "--seed", "7")
 	line := regexp.MustCompile(`(?m)^  replay +assay (verify .*)$`).FindStringSubmatch(got.out)
 	if line == nil {
 		t.Fatalf("no replay line in\n%s", got.out)
@@ -192,12 +194,37 @@ func TestTheBuiltInSubjectIsThisBinary(t *testing.T) {
 }
 
 func TestRequiredCoverageFailsWhatNoScenarioReaches(t *testing.T) {
-	target := serving(t, 1)
+	target := counting(t, 1)
 	if got := assay(t, "verify", "--json", "--target", target, "--require-coverage"); got.status != statusPassed {
 		t.Errorf("over the wire, where CNT-002 is out of reach: status %d\n%s", got.status, got.errors)
 	}
 	if got := assay(t, "verify", "--json", "--target", target, "--require-coverage", "--hook", "restart=true"); got.status != statusFailed {
 		t.Errorf("with control, which could decide CNT-002: status %d\n%s", got.status, got.errors)
+	}
+}
+
+func TestServeSaysWhereItListensAndEndsWithItsContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	out, told := io.Pipe()
+	ended := make(chan int, 1)
+	go func() {
+		ended <- command(ctx, counterSuites, []string{"serve"}, strings.NewReader(""), told, io.Discard, func(string) (string, bool) { return "", false })
+	}()
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	address, found := strings.CutPrefix(strings.TrimSpace(line), "serving counter at grpc://")
+	if !found {
+		t.Fatalf("it said %q", line)
+	}
+	if got := assay(t, "verify", "--target", "http://"+address); got.status != statusPassed {
+		t.Errorf("status %d\n%s%s", got.status, got.out, got.errors)
+	}
+	cancel()
+	if status := <-ended; status != statusPassed {
+		t.Errorf("serve ended with status %d", status)
 	}
 }
 
@@ -211,7 +238,7 @@ func TestListRunsNothing(t *testing.T) {
 func TestACancelledRunEndsWithStatusTwoAndSaysWhy(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("ended by signal: interrupt"))
-	got := assayContext(ctx, "verify", "--target", serving(t, 1))
+	got := assayContext(ctx, "verify", "--target", counting(t, 1))
 	if got.status != statusBroken || !strings.Contains(got.errors, "ended by signal: interrupt") {
 		t.Errorf("status %d\n%s", got.status, got.errors)
 	}

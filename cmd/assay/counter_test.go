@@ -25,6 +25,7 @@ import (
 	"assay/model"
 	"assay/spec"
 
+	"github.com/spf13/pflag"
 	"go.uber.org/goleak"
 )
 
@@ -164,8 +165,8 @@ func counter(step int64) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, n.Add(step)) })
 }
 
-// serving runs a counter at an address and returns the target to give.
-func serving(t *testing.T, step int64) string {
+// counting runs a counter at an address and returns the target to give.
+func counting(t *testing.T, step int64) string {
 	t.Helper()
 	s := httptest.NewServer(counter(step))
 	t.Cleanup(s.Close)
@@ -179,8 +180,28 @@ func counterSuites() ([]suite, error) {
 		Suite:     &counterSuite{c},
 		reference: `COUNTER_LISTEN={listen} exec "$ASSAY_SELF"`,
 		sources:   func() (fs.FS, error) { return fstest.MapFS{"counter.txt": {Data: []byte("GET /\n")}}, nil },
+		serve:     serveCounter,
 		permanent: "counts never expire",
 	}}, err
+}
+
+// serveCounter is the counter as a reference implementation.
+func serveCounter(set *pflag.FlagSet) func(context.Context, serving) error {
+	listen := set.String("listen", "127.0.0.1:0", "")
+	return func(ctx context.Context, s serving) error {
+		l, err := net.Listen("tcp", *listen)
+		if err != nil {
+			return err
+		}
+		server := &http.Server{Handler: counter(1)}
+		stop := context.AfterFunc(ctx, func() { server.Close() })
+		defer stop()
+		s.ready(l.Addr())
+		if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+			return err
+		}
+		return nil
+	}
 }
 
 // TestMain lets the test binary be the built-in subject too.

@@ -27,7 +27,7 @@ type outputFlags struct {
 func (o *outputFlags) bind(set *pflag.FlagSet) {
 	set.StringVar(&o.dir, "out", "", "write results.json, junit.xml, summary.md and evidence/ into this `DIR`")
 	set.BoolVar(&o.json, "json", false, "write results.json to standard output instead of the summary")
-	set.BoolVarP(&o.verbose, "verbose", "v", false, "list every requirement, violation and note")
+	set.BoolVarP(&o.verbose, "verbose", "v", false, "list every requirement, violation and note, and show what the subject prints")
 	set.BoolVar(&o.coverage, "require-coverage", false, "fail also when no scenario reaches a requirement")
 }
 

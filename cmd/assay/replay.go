@@ -20,7 +20,7 @@ type replayed struct {
 }
 
 func (p *program) replayCommand() *cobra.Command {
-	var asJSON bool
+	var asJSON, verbose bool
 	var repeat int
 	c := &cobra.Command{
 		Use:   "replay FILE",
@@ -35,6 +35,7 @@ Exit status: 1 when the violation is there again at least once, 0 when it is not
 	effort := bindEffort(c.Flags())
 	c.Flags().IntVar(&repeat, "repeat", 1, "how many times")
 	c.Flags().BoolVar(&asJSON, "json", false, "write JSON: runs, reproduced")
+	c.Flags().BoolVarP(&verbose, "verbose", "v", false, "show what the subject prints")
 	for _, fixed := range []string{"seed", "profile", "parallel"} {
 		if err := c.Flags().MarkHidden(fixed); err != nil {
 			panic(err) // the flag was bound three lines above
@@ -58,19 +59,19 @@ Exit status: 1 when the violation is there again at least once, 0 when it is not
 		if err != nil {
 			return err
 		}
-		return p.replay(c, b, subjects, o, repeat, asJSON)
+		return p.replay(c, b, subjects, o, repeat, asJSON, verbose)
 	}
 	return c
 }
 
-func (p *program) replay(c *cobra.Command, b file.Bundle, subjects *subjectFlags, o run.Options, repeat int, asJSON bool) (err error) {
+func (p *program) replay(c *cobra.Command, b file.Bundle, subjects *subjectFlags, o run.Options, repeat int, asJSON, verbose bool) (err error) {
 	s, err := p.find(b.Suite)
 	if err != nil {
 		return err
 	}
 	show := newProgress(p)
 	defer show.end()
-	source, err := subjects.source(c.Context(), p, s, show.note)
+	source, err := subjects.source(c.Context(), p, s, show.note, verbose)
 	if err != nil {
 		return err
 	}

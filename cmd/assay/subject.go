@@ -69,8 +69,15 @@ type opened struct {
 	close func() error
 }
 
-// source finds the subject; for one that we start, the Postgres as well.
-func (f *subjectFlags) source(ctx context.Context, p *program, s suite, log func(string)) (opened, error) {
+// source finds the subject; for one that we start, the Postgres as well. What a
+// subject prints is shown only when asked for: where it matters, in an error,
+// its last lines are shown anyway.
+func (f *subjectFlags) source(ctx context.Context, p *program, s suite, note func(string), verbose bool) (opened, error) {
+	log := func(line string) {
+		if verbose {
+			note("subject | " + line)
+		}
+	}
 	nothing := func() error { return nil }
 	if f.target != "" {
 		endpoint, err := subject.ParseEndpoint(f.target, f.tls, f.headers)
@@ -104,7 +111,7 @@ func (f *subjectFlags) source(ctx context.Context, p *program, s suite, log func
 	if err != nil {
 		return opened{}, err
 	}
-	log("Postgres: " + server.Source())
+	note("Postgres: " + server.Source())
 	source.Postgres = server
 	return opened{source, server.Close}, nil
 }

@@ -7,16 +7,13 @@ import (
 	"strings"
 	"time"
 
-	"assay/harness/backend"
 	"assay/harness/history/file"
 	"assay/harness/run"
-	scenarios "assay/scenarios/backend"
 	"assay/spec"
-	specbackend "assay/spec/backend"
 )
 
 // suite is one protocol that this command can verify. A fourth one is a
-// function below and a line in suites.
+// function of its own, as in backend.go, and a line in suites.
 type suite struct {
 	run.Suite
 	// reference is the shell command that serves our own implementation, with
@@ -26,6 +23,8 @@ type suite struct {
 	keepalive time.Duration
 	// sources is the wire definition.
 	sources func() (fs.FS, error)
+	// serve serves our own implementation; nil when there is none.
+	serve server
 	// permanent says which rows of a run stay in a shared subject for ever.
 	permanent string
 }
@@ -41,17 +40,6 @@ func suites() ([]suite, error) {
 		all, failed = append(all, s), append(failed, err)
 	}
 	return all, errors.Join(failed...)
-}
-
-func backendSuite() (suite, error) {
-	s, err := backend.New(scenarios.All)
-	return suite{
-		Suite:     s,
-		reference: "ASSAY_DATABASE_URL={database} exec \"$ASSAY_SELF\" serve backend --listen {listen} --limits {limits} --keepalive-ms {keepalive_ms}",
-		keepalive: 30 * time.Second,
-		sources:   specbackend.Proto,
-		permanent: "identity updates, commits, proposals and commit-log entries that this run published never expire (API-021); their topics belong to this run alone",
-	}, err
 }
 
 // find returns the suite of that name.

@@ -70,7 +70,7 @@ func (p *program) verify(ctx context.Context, s suite, subjects *subjectFlags, o
 	}
 	show := newProgress(p)
 	defer show.end()
-	source, err := subjects.source(ctx, p, s, show.note)
+	source, err := subjects.source(ctx, p, s, show.note, out.verbose)
 	if err != nil {
 		return err
 	}
