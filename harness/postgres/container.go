@@ -137,7 +137,11 @@ func (c *containerServer) run(ctx context.Context, provider engine, image, host 
 	}
 	var err error
 	if c.container, err = provider.CreateContainer(ctx, request); err != nil {
-		return address{}, fmt.Errorf("creating a container of image %s: %w", image, err)
+		err = fmt.Errorf("creating a container of image %s: %w", image, err)
+		if strings.Contains(err.Error(), "reaper") {
+			err = fmt.Errorf("%w (where no registry is reached, TESTCONTAINERS_RYUK_DISABLED=true does without the reaper's image; our own sweep takes its place)", err)
+		}
+		return address{}, err
 	}
 	if err := c.container.Start(ctx); err != nil {
 		return address{}, fmt.Errorf("starting a container of image %s: %w", image, err)
@@ -146,9 +150,13 @@ func (c *containerServer) run(ctx context.Context, provider engine, image, host 
 	if err != nil {
 		return address{}, fmt.Errorf("finding the port of a container of image %s: %w", image, err)
 	}
-	a := newAddress(host, int(port.Num()), superuser, c.password, superuser)
-	const pause = 50 * time.Millisecond // the engine is asked each time
-	if err := awaitAnswer(ctx, a, containerTimeout, pause, c.ended); err != nil {
+	// Inside a container the library guesses that its gateway is the engine's host, which need not be so; where the
+	// engine is on this machine loopback answers, and where not it refuses at once.
+	here := newAddress(loopback, int(port.Num()), superuser, c.password, superuser)
+	there := newAddress(host, int(port.Num()), superuser, c.password, superuser)
+	w := waiting{timeout: containerTimeout, try: 5 * time.Second, pause: 50 * time.Millisecond, ended: c.ended}
+	a, err := awaitAnswer(ctx, w, here, there)
+	if err != nil {
 		return address{}, fmt.Errorf("a container of image %s: %w; its log ends:\n%s", image, err, c.logTail(ctx))
 	}
 	return a, nil

@@ -10,6 +10,8 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"os/user"
+	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -24,6 +26,11 @@ import (
 const helperVariable = "ASSAY_POSTGRES_TEST_HELPER"
 
 func TestMain(m *testing.M) {
+	// The library's reaper would need an image from a registry, and would do the work of the sweep that we test.
+	const reaper = "TESTCONTAINERS_RYUK_DISABLED"
+	if os.Getenv(reaper) == "" {
+		_ = os.Setenv(reaper, "true")
+	}
 	if task := os.Getenv(helperVariable); task != "" {
 		os.Exit(helper(task))
 	}
@@ -195,10 +202,40 @@ func helperCommand(t *testing.T, task helperTask) *exec.Cmd {
 	return cmd
 }
 
+// asNobody has a helper run as an unprivileged user, with a copy of this binary that such a user can reach.
+func asNobody(t *testing.T, cmd *exec.Cmd) {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Fatal("this test needs root, to become somebody else")
+	}
+	nobody, err := accountFor(0, func(string) (*user.User, error) { return user.Lookup("nobody") })
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := tempFolder(t)
+	program, err := os.ReadFile(cmd.Path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Path = filepath.Join(dir, "helper")
+	if err := os.WriteFile(cmd.Path, program, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	cmd.Dir = dir
+	cmd.Env = append(cmd.Env, "HOME="+dir)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: nobody.credential()}
+}
+
 // startOtherRun starts a helper and waits until it has its database.
 func startOtherRun(t *testing.T, task helperTask) *otherRun {
 	t.Helper()
-	r := &otherRun{cmd: helperCommand(t, task)}
+	return startRun(t, helperCommand(t, task))
+}
+
+// startRun is startOtherRun for a prepared helper.
+func startRun(t *testing.T, cmd *exec.Cmd) *otherRun {
+	t.Helper()
+	r := &otherRun{cmd: cmd}
 	in, err := r.cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -141,16 +141,16 @@ func (p *private) start(ctx context.Context) (err error) {
 
 // ready waits until the server answers our password.
 func (p *private) ready(ctx context.Context) error {
-	const pause = 10 * time.Millisecond
-	err := awaitAnswer(ctx, p.address(superuser), startTimeout, pause, func(context.Context) error {
+	ended := func(context.Context) error {
 		select {
 		case <-p.server.done:
 			return fmt.Errorf("the server ended while starting (%v)", p.server.err)
 		default:
 			return nil
 		}
-	})
-	if err != nil {
+	}
+	w := waiting{timeout: startTimeout, try: startTimeout, pause: 10 * time.Millisecond, ended: ended}
+	if _, err := awaitAnswer(ctx, w, p.address(superuser)); err != nil {
 		return fmt.Errorf("running the server%s: %w", p.as.suffix(), err)
 	}
 	return nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"os"
 	"os/user"
@@ -132,6 +133,29 @@ func TestAServerNeverRunsAsRoot(t *testing.T) {
 		if got := info.Sys().(*syscall.Stat_t).Uid; got != want {
 			t.Errorf("%s belongs to user %d, want %d", path, got, want)
 		}
+	}
+}
+
+func TestAnOrdinaryUserRunsItsServerItself(t *testing.T) {
+	temp := tempFolder(t)
+	cmd := helperCommand(t, helperTask{Sources: []Kind{Local}, TempDir: temp})
+	asNobody(t, cmd)
+	run := startRun(t, cmd)
+	info, err := os.Stat(run.Directory)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := info.Sys().(*syscall.Stat_t).Uid, cmd.SysProcAttr.Credential.Uid; got != want {
+		t.Errorf("the data directory belongs to user %d, want %d", got, want)
+	}
+	// Root's sweep sees a directory of a user that is not its own server's.
+	sweepDirectories(t.Context(), Options{TempDir: temp, Log: slog.New(slog.DiscardHandler)})
+	if !exists(run.Directory) {
+		t.Errorf("a live server was swept")
+	}
+	run.interrupt(t)
+	if left, _ := os.ReadDir(temp); len(left) != 0 {
+		t.Errorf("left behind: %v", left)
 	}
 }
 
