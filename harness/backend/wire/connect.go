@@ -95,25 +95,73 @@ func (c *Client) dialTLS(ctx context.Context, protocols ...string) (*tls.Conn, e
 	return conn, nil
 }
 
-// newTransport returns what carries calls: HTTP/2 for native gRPC, HTTP/1.1 (or
-// HTTP/2 where TLS agrees on it) for gRPC-Web. With a cutter each connection is
-// cut when a response arrives on it.
+// newTransport returns what carries calls. With a cutter each connection is cut
+// when a response arrives on it.
 func (c *Client) newTransport(cut *cutter) http.RoundTripper {
 	if c.web {
 		return c.newWeb(cut)
 	}
-	return &http2.Transport{
-		AllowHTTP:                  true,
-		DisableCompression:         true,
-		StrictMaxConcurrentStreams: true,
-		DialTLSContext: func(ctx context.Context, _, _ string, _ *tls.Config) (net.Conn, error) {
-			conn, err := c.dialNative(ctx)
-			if err != nil || cut == nil {
-				return conn, err
-			}
-			return &cutFrames{Conn: conn, cut: cut}, nil
-		},
+	return newNative(func(ctx context.Context) (net.Conn, error) {
+		conn, err := c.dialNative(ctx)
+		if err != nil || cut == nil {
+			return conn, err
+		}
+		return &cutFrames{Conn: conn, cut: cut}, nil
+	})
+}
+
+// native carries native gRPC calls over one HTTP/2 connection and replaces it
+// when it can take no more. Calls above the peer's stream limit wait for a slot.
+//
+// It holds the connection itself because the pool of http2.Transport counts calls
+// that wait for a slot as users of one: where a peer's limit turns out lower than
+// the number of calls already waiting, none of them ever moves.
+type native struct {
+	transport *http2.Transport
+	dial      func(context.Context) (net.Conn, error)
+	// turn is held by whoever looks at current or replaces it.
+	turn    chan struct{}
+	current *http2.ClientConn
+}
+
+func newNative(dial func(context.Context) (net.Conn, error)) *native {
+	return &native{
+		transport: &http2.Transport{AllowHTTP: true, DisableCompression: true, StrictMaxConcurrentStreams: true},
+		dial:      dial,
+		turn:      make(chan struct{}, 1),
 	}
+}
+
+// RoundTrip implements http.RoundTripper.
+func (n *native) RoundTrip(req *http.Request) (*http.Response, error) {
+	conn, err := n.connection(req.Context())
+	if err != nil {
+		return nil, err
+	}
+	return conn.RoundTrip(req)
+}
+
+func (n *native) connection(ctx context.Context) (*http2.ClientConn, error) {
+	select {
+	case n.turn <- struct{}{}:
+		defer func() { <-n.turn }()
+	case <-ctx.Done():
+		return nil, &refusal{ctx.Err()}
+	}
+	if n.current != nil && n.current.CanTakeNewRequest() {
+		return n.current, nil
+	}
+	raw, err := n.dial(ctx)
+	if err != nil {
+		return nil, err
+	}
+	conn, err := n.transport.NewClientConn(raw)
+	if err != nil {
+		_ = raw.Close()
+		return nil, &refusal{err}
+	}
+	n.current = conn
+	return conn, nil
 }
 
 func (c *Client) dialNative(ctx context.Context) (net.Conn, error) {
@@ -135,30 +183,37 @@ func (c *Client) dialNative(ctx context.Context) (net.Conn, error) {
 // connections a little later than this is not met half-closed.
 const idleWeb = 2 * time.Second
 
+// newWeb returns what carries gRPC-Web calls: HTTP/1.1, also behind TLS, which is
+// what separates them most from native ones.
 func (c *Client) newWeb(cut *cutter) http.RoundTripper {
-	t := &http.Transport{
+	wrap := func(conn net.Conn) net.Conn {
+		if cut == nil {
+			return conn
+		}
+		return &cutBytes{Conn: conn, cut: cut}
+	}
+	var protocols http.Protocols
+	protocols.SetHTTP1(true)
+	return &http.Transport{
+		Protocols:              &protocols,
 		DisableCompression:     true,
-		ForceAttemptHTTP2:      true,
 		MaxIdleConnsPerHost:    256,
 		IdleConnTimeout:        idleWeb,
 		MaxResponseHeaderBytes: 1 << 20,
-		TLSClientConfig:        c.tlsConfig(http2.NextProtoTLS, "http/1.1"),
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			conn, err := c.dial(ctx)
-			if err != nil || cut == nil {
-				return conn, err
+			if err != nil {
+				return nil, err
 			}
-			return &cutBytes{Conn: conn, cut: cut}, nil
+			return wrap(conn), nil
 		},
-	}
-	if cut != nil {
-		t.DialTLSContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
+		// A handshake of our own, so that one that fails is known to be no call.
+		DialTLSContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			conn, err := c.dialTLS(ctx, "http/1.1")
 			if err != nil {
 				return nil, err
 			}
-			return &cutBytes{Conn: conn, cut: cut}, nil
-		}
+			return wrap(conn), nil
+		},
 	}
-	return t
 }

@@ -105,10 +105,9 @@ func unpercent(s string) string {
 // and what goes past mostText is cut off.
 func bounded(s string) string {
 	const ellipsis = "…"
-	var out []byte
+	out, keep := make([]byte, 0, min(len(s), mostText)+8), 0
 	for i := 0; i < len(s); {
 		r, n := utf8.DecodeRuneInString(s[i:])
-		at := len(out)
 		switch {
 		case r == utf8.RuneError && n == 1:
 			out = fmt.Appendf(out, `\x%02x`, s[i])
@@ -118,9 +117,13 @@ func bounded(s string) string {
 			quoted := strconv.AppendQuoteRuneToASCII(nil, r)
 			out = append(out, quoted[1:len(quoted)-1]...)
 		}
-		if i += n; len(out) > mostText-len(ellipsis) && (i < len(s) || len(out) > mostText) {
-			return string(out[:at]) + ellipsis
+		if len(out) > mostText {
+			return string(out[:keep]) + ellipsis
 		}
+		if len(out) <= mostText-len(ellipsis) {
+			keep = len(out)
+		}
+		i += n
 	}
 	return string(out)
 }
