@@ -108,7 +108,14 @@ func (p *page) entry(code, word, text string) {
 
 func (p *page) heading(r Result) {
 	p.line(p.paint(bold, "assay "+clean(r.Suite, 40)), "  ", clean(r.Subject, 200))
-	p.line(p.paint(dim, fmt.Sprintf("access %s  seed %d  nonce %s  profile %s", r.Access, r.Seed, clean(r.Nonce, 80), clean(r.Profile, 20))))
+	text := fmt.Sprintf("access %s  seed %d", r.Access, r.Seed)
+	if r.Nonce != "" {
+		text += "  nonce " + clean(r.Nonce, 80)
+	}
+	if r.Profile != "" { // a history from a file has none
+		text += "  profile " + clean(r.Profile, 20)
+	}
+	p.line(p.paint(dim, text))
 	p.line()
 }
 
