@@ -76,3 +76,63 @@ type InboxRef struct {
 	Creator Party  `json:"creator"`
 	Nonce   uint64 `json:"nonce,omitempty"`
 }
+
+// ActionKind is what one action of an identity update does.
+type ActionKind uint8
+
+// The four kinds of actions.
+const (
+	_ ActionKind = iota
+	CreateInbox
+	AddAssociation
+	RevokeAssociation
+	ChangeRecovery
+)
+
+var actionKindNames = [...]string{"", "create", "add", "revoke", "recover-by"}
+
+// String returns the word that scenario files use.
+func (k ActionKind) String() string {
+	if k == 0 || int(k) >= len(actionKindNames) {
+		return "invalid"
+	}
+	return actionKindNames[k]
+}
+
+// IdentityUpdate is the intent behind an identity update: who does what to
+// whom, who signs it, and the one way in which it is wrong, if any.
+type IdentityUpdate struct {
+	// Inbox is the inbox it claims to be about.
+	Inbox   InboxRef `json:"inbox"`
+	Actions []Action `json:"actions"`
+	// Second is the whole second of the client's time, which is part of the
+	// signed text; Nanosecond is the rest, which is not.
+	Second     int64  `json:"second"`
+	Nanosecond uint32 `json:"nanosecond,omitempty"`
+	// Flaw is what is wrong with the update as a whole; its signatures are over
+	// the text that the flawed update has.
+	Flaw UpdateFlaw `json:"flaw,omitempty"`
+}
+
+// Action is one action of an identity update.
+type Action struct {
+	Kind ActionKind `json:"kind"`
+	// Subject is whom the action is about: the first identifier, the new
+	// member, the revoked member, or the new recovery identifier.
+	Subject Party `json:"subject"`
+	// By signs for the side that allows it: the first identifier, an existing
+	// member, or the recovery identifier.
+	By Signing `json:"by"`
+	// New signs for the new member of an add; the zero value is the subject itself.
+	New  Signing    `json:"new"`
+	Flaw ActionFlaw `json:"flaw,omitempty"`
+}
+
+// Signing is one signature: whose, and what is odd or wrong about it.
+type Signing struct {
+	Party Party         `json:"party"`
+	Flaw  SignatureFlaw `json:"flaw,omitempty"`
+	// Salt makes another valid signature of the same party over the same text,
+	// where its scheme has more than one: passkeys and contracts.
+	Salt uint32 `json:"salt,omitempty"`
+}
