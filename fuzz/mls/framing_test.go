@@ -20,40 +20,58 @@ func FuzzGroupMessage(f *testing.F) {
 		if len(data)+len(tail) > maxInput {
 			return
 		}
-		pristine := slices.Clone(data)
-		var m mls.GroupMessage
-		var err error
-		boundedMemory(t, data, func() { m, err = mls.ParseGroupMessage(data) })
-		if !bytes.Equal(data, pristine) {
-			t.Fatal("the input was written to")
-		}
-		want, accepted := groupMessage(data)
+		want, accepted := agreeOnMessage(t, data)
 		if !accepted {
-			var decode *mls.DecodeError
-			if !errors.As(err, &decode) {
-				t.Fatalf("read as %+v, %v; the grammar refuses it", m, err)
-			}
-			if decode.Offset < 0 || decode.Offset > len(data) || decode.Field == "" || decode.Problem == 0 {
-				t.Fatalf("the error explains nothing: %+v", decode)
-			}
 			return
 		}
-		if err != nil {
-			t.Fatalf("refused: %v; the grammar accepts it", err)
-		}
-		sayTheSame(t, m, want)
 
 		// What is behind the message changes nothing, and neither does its absence.
-		for _, other := range [][]byte{data[:m.Len:m.Len], append(data[:m.Len:m.Len], tail...)} {
+		for _, other := range [][]byte{data[:want.length:want.length], append(data[:want.length:want.length], tail...)} {
 			again, err := mls.ParseGroupMessage(other)
 			if err != nil {
 				t.Fatalf("refused with another tail: %v", err)
 			}
 			sayTheSame(t, again, want)
 		}
-		if short, err := mls.ParseGroupMessage(data[: m.Len-1 : m.Len-1]); err == nil {
+		if short, err := mls.ParseGroupMessage(data[:want.length-1]); err == nil {
 			t.Fatalf("without its last byte still read as %+v", short)
 		}
+	})
+}
+
+// agreeOnMessage reads the bytes twice and fails unless both readings come to the same.
+func agreeOnMessage(t *testing.T, data []byte) (want reading, accepted bool) {
+	t.Helper()
+	pristine := slices.Clone(data)
+	var m mls.GroupMessage
+	var err error
+	boundedMemory(t, data, func() { m, err = mls.ParseGroupMessage(data) })
+	if !bytes.Equal(data, pristine) {
+		t.Fatal("the input was written to")
+	}
+	want, accepted = groupMessage(data)
+	if !accepted {
+		var decode *mls.DecodeError
+		if !errors.As(err, &decode) {
+			t.Fatalf("%x: read as %+v, %v; the grammar refuses it", data, m, err)
+		}
+		if decode.Offset < 0 || decode.Offset > len(data) || decode.Field == "" || decode.Problem == 0 {
+			t.Fatalf("%x: the error explains nothing: %+v", data, decode)
+		}
+		return want, false
+	}
+	if err != nil {
+		t.Fatalf("%x: refused: %v; the grammar accepts it", data, err)
+	}
+	sayTheSame(t, m, want)
+	return want, true
+}
+
+// TestReaderAndGrammarAgreeOnEveryMessageWithOneByteChanged is the fuzz target's question for the nearest neighbours
+// of the vectors and of the corpus, in every test run.
+func TestReaderAndGrammarAgreeOnEveryMessageWithOneByteChanged(t *testing.T) {
+	neighbours(t, append(vectors(t, "messages.json"), corpus(t, "FuzzGroupMessage")...), func(data []byte) {
+		agreeOnMessage(t, data)
 	})
 }
 

@@ -24,22 +24,9 @@ func FuzzKeyPackage(f *testing.F) {
 		if len(data) > maxInput {
 			return
 		}
-		var k mls.KeyPackage
-		var err error
-		boundedMemory(t, data, func() { k, err = mls.ParseKeyPackage(data) })
-		want, accepted := wholeKeyPackage(data)
+		k, accepted := agreeOnPackage(t, data)
 		if !accepted {
-			var decode *mls.DecodeError
-			if !errors.As(err, &decode) {
-				t.Fatalf("read as %+v, %v; the grammar refuses it", k, err)
-			}
 			return
-		}
-		if err != nil {
-			t.Fatalf("refused: %v; the grammar accepts it", err)
-		}
-		if !bytes.Equal(k.InstallationKey(), want.signatureKey) || len(k.InstallationKey()) != mls.InstallationKeyLen {
-			t.Fatalf("installation key %x; the grammar reads %x", k.InstallationKey(), want.signatureKey)
 		}
 		if id := k.InboxID(); !utf8.ValidString(id) || len(id) > len(data) {
 			t.Fatalf("inbox id %q", id)
@@ -54,6 +41,36 @@ func FuzzKeyPackage(f *testing.F) {
 		if shorter, err := mls.ParseKeyPackage(data[: len(data)-1 : len(data)-1]); err == nil {
 			t.Fatalf("with a byte less still read as %+v", shorter)
 		}
+	})
+}
+
+// agreeOnPackage reads the bytes twice and fails unless both readings come to the same.
+func agreeOnPackage(t *testing.T, data []byte) (k mls.KeyPackage, accepted bool) {
+	t.Helper()
+	var err error
+	boundedMemory(t, data, func() { k, err = mls.ParseKeyPackage(data) })
+	want, accepted := wholeKeyPackage(data)
+	if !accepted {
+		var decode *mls.DecodeError
+		if !errors.As(err, &decode) {
+			t.Fatalf("%x: read as %+v, %v; the grammar refuses it", data, k, err)
+		}
+		return k, false
+	}
+	if err != nil {
+		t.Fatalf("%x: refused: %v; the grammar accepts it", data, err)
+	}
+	if !bytes.Equal(k.InstallationKey(), want.signatureKey) || len(k.InstallationKey()) != mls.InstallationKeyLen {
+		t.Fatalf("%x: installation key %x; the grammar reads %x", data, k.InstallationKey(), want.signatureKey)
+	}
+	return k, true
+}
+
+// TestReaderAndGrammarAgreeOnEveryPackageWithOneByteChanged is the fuzz target's question for the nearest neighbours
+// of the vectors and of the corpus, in every test run.
+func TestReaderAndGrammarAgreeOnEveryPackageWithOneByteChanged(t *testing.T) {
+	neighbours(t, append(vectors(t, "keypackages.json"), corpus(t, "FuzzKeyPackage")...), func(data []byte) {
+		agreeOnPackage(t, data)
 	})
 }
 

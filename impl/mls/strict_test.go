@@ -138,15 +138,10 @@ func TestASignatureWithAPointOfSmallOrderIsRefused(t *testing.T) {
 	key := ed25519.NewKeyFromSeed(seed).Public().(ed25519.PublicKey)
 	message := []byte("message")
 
-	digest := sha512.Sum512(seed)
-	secret := [32]byte(digest[:32])
-	secret[0] &= 248
-	secret[31] = secret[31]&63 | 64
 	neutral := [32]byte{1}
 	hashed := sha512.Sum512(join(neutral[:], key, message))
-	slices.Reverse(secret[:])
 	slices.Reverse(hashed[:])
-	s := new(big.Int).Mul(new(big.Int).SetBytes(secret[:]), new(big.Int).SetBytes(hashed[:]))
+	s := new(big.Int).Mul(secretScalar(seed), new(big.Int).SetBytes(hashed[:]))
 	scalar := littleEndian(s.Mod(s, e.l))
 	signature := join(neutral[:], scalar[:])
 
@@ -158,17 +153,36 @@ func TestASignatureWithAPointOfSmallOrderIsRefused(t *testing.T) {
 	}
 }
 
+// secretScalar returns the number by which the base point is multiplied for a seed's public key.
+func secretScalar(seed []byte) *big.Int {
+	digest := sha512.Sum512(seed)
+	secret := [32]byte(digest[:32])
+	secret[0] &= 248
+	secret[31] = secret[31]&63 | 64
+	slices.Reverse(secret[:])
+	return new(big.Int).SetBytes(secret[:])
+}
+
 // TestAKeyOfSmallOrderVerifiesNothing shows for the neutral element that only the strict check stands between anybody
-// and a package of their making.
+// and a package of their making: S times the base point is R whatever the message says. R may be neutral too, or any
+// other point.
 func TestAKeyOfSmallOrderVerifiesNothing(t *testing.T) {
+	e := ed25519Curve()
 	key := append([]byte{1}, make([]byte, 31)...)
-	signature := append(slices.Clone(key), make([]byte, 32)...)
-	for _, message := range []string{"", "one", "another"} {
-		if !ed25519.Verify(key, []byte(message), signature) {
-			t.Fatal("crypto/ed25519 refuses the key too: this test shows nothing")
-		}
-		if verifyStrict(key, []byte(message), signature) {
-			t.Errorf("accepted for %q", message)
+	seed := bytes.Repeat([]byte{8}, 32)
+	scalar := littleEndian(new(big.Int).Mod(secretScalar(seed), e.l))
+	signatures := map[string][]byte{
+		"R is neutral":     append(slices.Clone(key), make([]byte, 32)...),
+		"R is large order": join(ed25519.NewKeyFromSeed(seed).Public().(ed25519.PublicKey), scalar[:]),
+	}
+	for name, signature := range signatures {
+		for _, message := range []string{"", "one", "another"} {
+			if !ed25519.Verify(key, []byte(message), signature) {
+				t.Fatalf("%s: crypto/ed25519 refuses the signature too: this test shows nothing", name)
+			}
+			if verifyStrict(key, []byte(message), signature) {
+				t.Errorf("%s: accepted for %q", name, message)
+			}
 		}
 	}
 }
