@@ -126,11 +126,7 @@ func TestAServerNeverRunsAsRoot(t *testing.T) {
 		t.Fatalf("processes of user %d in %s: %v", want, data, pids)
 	}
 	for _, path := range []string{data, filepath.Join(data, "base"), filepath.Dir(data)} {
-		info, err := os.Stat(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := info.Sys().(*syscall.Stat_t).Uid; got != want {
+		if got := ownerOf(t, path); got != want {
 			t.Errorf("%s belongs to user %d, want %d", path, got, want)
 		}
 	}
@@ -141,11 +137,7 @@ func TestAnOrdinaryUserRunsItsServerItself(t *testing.T) {
 	cmd := helperCommand(t, helperTask{Sources: []Kind{Local}, TempDir: temp})
 	asNobody(t, cmd)
 	run := startRun(t, cmd)
-	info, err := os.Stat(run.Directory)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got, want := info.Sys().(*syscall.Stat_t).Uid, cmd.SysProcAttr.Credential.Uid; got != want {
+	if got, want := ownerOf(t, run.Directory), cmd.SysProcAttr.Credential.Uid; got != want {
 		t.Errorf("the data directory belongs to user %d, want %d", got, want)
 	}
 	// Root's sweep sees a directory of a user that is not its own server's.
@@ -332,4 +324,14 @@ func TestAPortThatIsTakenMeanwhileIsNotTheEnd(t *testing.T) {
 	if err := p.stop(); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// ownerOf is the number of the user whom a file belongs to.
+func ownerOf(t *testing.T, path string) uint32 {
+	t.Helper()
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return info.Sys().(*syscall.Stat_t).Uid
 }
