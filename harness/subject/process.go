@@ -21,7 +21,13 @@ type Process struct {
 	restarting sync.Mutex // held over a Restart, so that two do not interleave
 	mu         sync.Mutex // guards the rest
 	life       *life
-	interrupt  context.CancelCauseFunc // of the Restart that is going on, or nil
+	restart    *restart // the Restart that is going on, or nil
+}
+
+// A restart can be called off.
+type restart struct {
+	interrupt context.CancelCauseFunc
+	done      chan struct{}
 }
 
 var _ Subject = (*Process)(nil)
@@ -84,14 +90,12 @@ func (p *Process) Kill() error {
 // otherwise its process could appear after the Stop that was meant to be last.
 func (p *Process) interruptRestart() {
 	p.mu.Lock()
-	interrupt := p.interrupt
+	going := p.restart
 	p.mu.Unlock()
-	if interrupt == nil {
-		return
+	if going != nil {
+		going.interrupt(errors.New("the subject was stopped meanwhile"))
+		<-going.done
 	}
-	interrupt(errors.New("the subject was stopped meanwhile"))
-	p.restarting.Lock()
-	p.restarting.Unlock() //nolint:staticcheck // only waited for
 }
 
 // Restart stops the subject if it runs, and starts it with the same values at
@@ -101,8 +105,10 @@ func (p *Process) Restart(ctx context.Context) error {
 	defer p.restarting.Unlock()
 	ctx, interrupt := context.WithCancelCause(ctx)
 	defer interrupt(nil)
-	p.setInterrupt(interrupt)
-	defer p.setInterrupt(nil)
+	going := &restart{interrupt: interrupt, done: make(chan struct{})}
+	defer close(going.done)
+	p.setRestart(going)
+	defer p.setRestart(nil)
 	if err := p.current().stop(ctx, p.command.stopTimeout()); err != nil {
 		return fmt.Errorf("restart: %w", err)
 	}
@@ -128,10 +134,10 @@ func (p *Process) Restart(ctx context.Context) error {
 	}
 }
 
-func (p *Process) setInterrupt(interrupt context.CancelCauseFunc) {
+func (p *Process) setRestart(r *restart) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.interrupt = interrupt
+	p.restart = r
 }
 
 // awaitListenable waits until nobody listens on the address.
@@ -227,8 +233,13 @@ func (l *life) end() {
 			}
 		}
 	}
+	// Two looks in a row must find nothing: one may miss a process that forks
+	// and leaves while /proc is read.
+	empty := 0
 	for deadline := time.Now().Add(killPatience); ; <-ticker.C {
-		if l.signal(syscall.SIGKILL) == 0 {
+		if l.signal(syscall.SIGKILL) > 0 {
+			empty = 0
+		} else if empty++; empty == 2 {
 			return
 		}
 		if time.Now().After(deadline) {

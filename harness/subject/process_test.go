@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strconv"
@@ -206,6 +208,27 @@ func TestAStopDuringARestartIsTheLastWord(t *testing.T) {
 	if err := p.Restart(t.Context()); err != nil {
 		t.Errorf("a later restart: %v", err)
 	}
+}
+
+func TestAConfigurationArrivesAndItsPasswordIsSeenByTheSubjectAlone(t *testing.T) {
+	const password = `p'w"$(id)`
+	c := command(t, "DATABASE_URL={database} LIMITS={limits} KEEPALIVE={keepalive_ms} "+
+		script(t, "serve.py", "{listen} DATABASE_URL LIMITS KEEPALIVE"))
+	var log []string
+	c.Log = func(line string) { log = append(log, line) }
+	p := start(t, c, subject.Values{
+		DatabaseURL:   (&url.URL{Scheme: "postgres", User: url.UserPassword("u", password), Host: "h", Path: "/db"}).String(),
+		KeepaliveMS:   25000,
+		Configuration: subject.Configuration{Limits: map[string]uint64{"max_query_topics": 3}},
+	})
+	arguments, err := exec.Command("ps", "-o", "args=", "-p", strconv.Itoa(p.Pid())).Output()
+	if err != nil || strings.Contains(string(arguments), "p%27w") {
+		t.Errorf("command line %q (%v)", arguments, err)
+	}
+	if err := p.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	contains(t, strings.Join(log, "\n"), "DATABASE_URL=postgres://u:*****@h/db", `LIMITS={"max_query_topics":3}`, "KEEPALIVE=25000")
 }
 
 func TestACrashedSubjectRestartsAtTheSameAddress(t *testing.T) {

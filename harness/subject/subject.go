@@ -18,7 +18,9 @@
 // What it does not do: it knows no protocol. Whether a peer is ready, and what
 // an answer means, is the suite's [Probe]. It does not confine a subject: a
 // process that leaves its session, clears its environment, closes its output
-// and outlives its parent is lost to it. Outside Linux only the process group
+// and outlives its parent is lost to it, and so is a container, which is a child
+// of its engine and not of the command that asked for it: such a command must
+// stop the container when it gets SIGTERM. Outside Linux only the process group
 // is followed. It needs a POSIX shell, so it does not run on Windows.
 package subject
 

@@ -19,8 +19,9 @@ const markVariable = "ASSAY_SUBJECT"
 //	$2  the inode of the subject's output pipe, "" when unknown
 //
 // It reads the process group from the first line, "done" from the second. The
-// loop repeats because a process may fork while it is read; 50 rounds are far
-// more than that needs, and bound it should a process be beyond killing.
+// loop goes on until two rounds in a row find nothing, because a process may
+// fork while /proc is read; 50 rounds are far more than that needs, and bound
+// it should a process be beyond killing.
 const watchdogScript = `
 trap '' HUP INT QUIT TERM PIPE
 group=
@@ -29,6 +30,7 @@ if [ -n "$group" ]; then
   read -r word && [ "$word" = done ] && exit 0
 fi
 round=0
+empty=0
 while [ $round -lt 50 ]; do
   round=$((round + 1))
   found=
@@ -43,7 +45,8 @@ while [ $round -lt 50 ]; do
       kill -9 "$pid" 2>/dev/null && found=y
     done
   fi
-  [ -n "$found" ] || exit 0
+  if [ -n "$found" ]; then empty=0; else empty=$((empty + 1)); fi
+  [ $empty -lt 2 ] || exit 0
   sleep 0.1
 done
 exit 1
