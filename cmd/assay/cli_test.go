@@ -48,7 +48,7 @@ func TestBadInputSaysWhatWasExpectedAndEndsWithStatusTwo(t *testing.T) {
 		args []string
 		want string
 	}{
-		{"an unknown command, with the nearest", []string{"verfy"}, `command "verfy" is unknown: use one of check, doctor, replay, serve, spec, verify, version; did you mean verify?`},
+		{"an unknown command, with the nearest", []string{"verfy"}, `command "verfy" is unknown: use one of check, doctor, mutants, replay, serve, spec, verify, version; did you mean verify?`},
 		{"an unknown flag, with the nearest", []string{"verify", "--sede", "1"}, "flag --sede is unknown to assay verify: see assay verify --help; did you mean --seed?"},
 		{"an unknown flag that is near nothing", []string{"verify", "--zzzzzzzz"}, "flag --zzzzzzzz is unknown to assay verify: see assay verify --help\n"},
 		{"a seed that is no number", []string{"verify", "--seed", "-1"}, `invalid argument "-1" for "--seed" flag`},
@@ -80,6 +80,8 @@ func TestBadInputSaysWhatWasExpectedAndEndsWithStatusTwo(t *testing.T) {
 		{"a bad line, by file and line", []string{"check", bad}, bad + `:2: phase "" is unknown: use invoke, return or mark`},
 		{"a history where a bundle belongs", []string{"replay", bad}, "assay.bundle/v1"},
 		{"no repetition", []string{"replay", "--repeat", "0", bad}, "--repeat is 0: give a number from 1 to 1000000"},
+		{"an unknown mutant, with the nearest", []string{"mutants", "stukc"}, `mutant "stukc" of counter is unknown: list them with assay mutants --list; did you mean stuck?`},
+		{"an unknown mutant to serve", []string{"serve", "--mutant", "loud"}, `mutant "loud" of counter is unknown`},
 		{"an argument to version", []string{"version", "x"}, `assay version takes no argument: "x" is one too many`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -200,6 +202,26 @@ func TestRequiredCoverageFailsWhatNoScenarioReaches(t *testing.T) {
 	}
 	if got := assay(t, "verify", "--json", "--target", target, "--require-coverage", "--hook", "restart=true"); got.status != statusFailed {
 		t.Errorf("with control, which could decide CNT-002: status %d\n%s", got.status, got.errors)
+	}
+}
+
+func TestOnlyARequirementThatAMutantNamesKillsIt(t *testing.T) {
+	got := assay(t, "mutants", "--json", "stuck", "harmless")
+	var sum tried
+	if err := json.Unmarshal([]byte(got.out), &sum); err != nil {
+		t.Fatalf("%v\n%s%s", err, got.out, got.errors)
+	}
+	if got.status != statusFailed || sum.Mutants != 2 || sum.Killed != 1 || len(sum.Survivors) != 1 || sum.Survivors[0] != "harmless" {
+		t.Errorf("status %d, %+v", got.status, sum)
+	}
+	if f := sum.Fates[0]; !f.Killed || len(f.KilledBy) != 1 || f.KilledBy[0] != "CNT-001" || f.Scenario != "counter/count/three-times" || f.Got == "" {
+		t.Errorf("%+v", f)
+	}
+	if all := assay(t, "mutants", "stuck"); all.status != statusPassed || !strings.Contains(all.out, "1 of 1 mutants killed, 0 misattributed") {
+		t.Errorf("status %d\n%s%s", all.status, all.out, all.errors)
+	}
+	if none := assay(t, "mutants", "mislabelled"); none.status != statusFailed || !strings.Contains(none.out, "survived  mislabelled") {
+		t.Errorf("status %d\n%s%s", none.status, none.out, none.errors)
 	}
 }
 

@@ -181,6 +181,11 @@ func counterSuites() ([]suite, error) {
 		reference: `COUNTER_LISTEN={listen} exec "$ASSAY_SELF"`,
 		sources:   func() (fs.FS, error) { return fstest.MapFS{"counter.txt": {Data: []byte("GET /\n")}}, nil },
 		serve:     serveCounter,
+		mutants: []run.Mutant{
+			{Name: "stuck", Summary: "Every number is the same.", Requirements: []spec.ID{"CNT-001"}},
+			{Name: "mislabelled", Summary: "Every number is the same, and it says that something else breaks.", Requirements: []spec.ID{"CNT-002"}},
+			{Name: "harmless", Summary: "Numbers skip one.", Requirements: []spec.ID{"CNT-001"}},
+		},
 		permanent: "counts never expire",
 	}}, err
 }
@@ -204,12 +209,24 @@ func serveCounter(set *pflag.FlagSet) func(context.Context, serving) error {
 	}
 }
 
+// step is how far a mutant counts.
+func step(args []string) int64 {
+	switch args[len(args)-1] {
+	case "stuck", "mislabelled":
+		return 0
+	case "harmless":
+		return 2
+	default:
+		return 1
+	}
+}
+
 // TestMain lets the test binary be the built-in subject too.
 func TestMain(m *testing.M) {
 	if listen := os.Getenv("COUNTER_LISTEN"); listen != "" {
 		l, err := net.Listen("tcp", listen)
 		if err == nil {
-			err = http.Serve(l, counter(1))
+			err = http.Serve(l, counter(step(os.Args)))
 		}
 		if errors.Is(err, http.ErrServerClosed) {
 			os.Exit(0)

@@ -57,6 +57,10 @@ private Postgres, whose content ends with it. The address is printed to standard
 
 func (p *program) bindServe(c *cobra.Command, s suite) {
 	run := s.serve(c.Flags())
+	mutant := ""
+	if len(s.mutants) > 0 {
+		c.Flags().StringVar(&mutant, "mutant", "", "serve with this deliberate fault, by `NAME`; see assay mutants --list")
+	}
 	c.Flags().SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 		if name == "database" {
 			name = "database-url" // as verify calls it
@@ -64,6 +68,11 @@ func (p *program) bindServe(c *cobra.Command, s suite) {
 		return pflag.NormalizedName(name)
 	})
 	c.RunE = func(c *cobra.Command, _ []string) (err error) {
+		if mutant != "" {
+			if _, err := s.mutant(mutant); err != nil {
+				return err
+			}
+		}
 		var private *postgres.Server
 		defer func() {
 			if private != nil {
@@ -77,6 +86,7 @@ func (p *program) bindServe(c *cobra.Command, s suite) {
 		return run(c.Context(), serving{
 			lookup: p.lookup,
 			stderr: p.stderr,
+			mutant: mutant,
 			database: func(ctx context.Context) (string, error) {
 				private, err = postgres.Open(lasting, postgres.Options{})
 				if err != nil {

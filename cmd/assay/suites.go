@@ -25,6 +25,8 @@ type suite struct {
 	sources func() (fs.FS, error)
 	// serve serves our own implementation; nil when there is none.
 	serve server
+	// mutants are the deliberate faults that serve knows by name.
+	mutants []run.Mutant
 	// permanent says which rows of a run stay in a shared subject for ever.
 	permanent string
 }
