@@ -39,9 +39,19 @@ func parseAddress(raw string) (address, error) {
 	} else {
 		u.User = url.User(config.User)
 	}
-	if u.Host == "" && !u.Query().Has("host") && !strings.HasPrefix(config.Host, "/") {
-		u.Host = net.JoinHostPort(config.Host, strconv.Itoa(int(config.Port)))
+	query := u.Query()
+	for _, repeated := range []string{"user", "password", "dbname"} { // would win over what the URL says elsewhere
+		query.Del(repeated)
 	}
+	if u.Host == "" && !query.Has("host") {
+		if strings.HasPrefix(config.Host, "/") { // a folder that holds a Unix socket
+			query.Set("host", config.Host)
+			query.Set("port", strconv.Itoa(int(config.Port)))
+		} else {
+			u.Host = net.JoinHostPort(config.Host, strconv.Itoa(int(config.Port)))
+		}
+	}
+	u.RawQuery = query.Encode()
 	u.Path, u.RawPath = "/"+config.Database, ""
 	if config.Database == "" {
 		u.Path = "/" + config.User

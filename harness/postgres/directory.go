@@ -147,8 +147,8 @@ func ours(path string) bool {
 	return ok && slices.Contains(owners, stat.Uid)
 }
 
-// endProcesses stops the server that works in a directory whose owner is gone, if one still runs: its shell was killed
-// too, or is just about to stop it.
+// endProcesses stops the server that works in a directory, if one still runs there although nobody holds its lifeline:
+// its shell was killed too, or is just about to stop it.
 func endProcesses(ctx context.Context, dir string) error {
 	const pause = 10 * time.Millisecond
 	ticker := time.NewTicker(pause)
@@ -159,6 +159,9 @@ func endProcesses(ctx context.Context, dir string) error {
 	signal := syscall.SIGQUIT // Postgres's immediate shutdown; ends initdb and a shell as well
 	for {
 		pids, err := processesIn(dir)
+		if errors.Is(err, os.ErrNotExist) { // a shell has stopped the server and removed its directory
+			return nil
+		}
 		if err != nil {
 			return fmt.Errorf("looking for processes in %s: %w", dir, err)
 		}

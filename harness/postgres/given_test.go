@@ -228,6 +228,38 @@ func TestTheEnvironmentCompletesAGivenURL(t *testing.T) {
 	}
 }
 
+func TestAURLWithoutAHostMeansTheSocketOfTheEnvironment(t *testing.T) {
+	t.Setenv("PGHOST", "/var/run/elsewhere")
+	t.Setenv("PGPORT", "6000")
+	a, err := parseAddress("postgres://ann@/stock")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := a.url.String(), "postgres://ann@/stock?host=%2Fvar%2Frun%2Felsewhere&port=6000"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	if d := (&Database{address: a.at("other")}); d.Host() != "/var/run/elsewhere" || d.Port() != 6000 {
+		t.Errorf("it is at %s, port %d", d.Host(), d.Port())
+	}
+}
+
+func TestADatabaseReplacesTheOneOfAGivenURLWhereverThatIsWritten(t *testing.T) {
+	a, err := parseAddress("postgres://h:1/stock?dbname=goods&user=ann&password=x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	config, err := a.at("mine").config()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if config.Database != "mine" || config.User != "ann" || config.Password != "x" {
+		t.Errorf("database %s, user %s", config.Database, config.User)
+	}
+	if got, want := a.String(), "postgres://ann@h:1/goods"; got != want {
+		t.Errorf("printed as %s, want %s", got, want)
+	}
+}
+
 func TestAProxyInFrontOfADatabase(t *testing.T) {
 	d := &Database{address: address{url.URL{Scheme: "postgres", User: url.UserPassword("u", "p"), Host: "db:1", Path: "/n", RawQuery: "sslmode=require"}}}
 	if got, want := d.URLAt("127.0.0.1:99"), "postgres://u:p@127.0.0.1:99/n?sslmode=disable"; got != want {

@@ -96,6 +96,14 @@ func orphan(t *testing.T, temp string) (dir string) {
 	t.Helper()
 	run := startOtherRun(t, helperTask{Sources: []Kind{Local}, TempDir: temp})
 	dir = filepath.Dir(run.Directory)
+	killShells(t, dir)
+	run.kill(t)
+	return dir
+}
+
+// killShells kills the shell that holds a server's lifeline and the one that watches it.
+func killShells(t *testing.T, dir string) {
+	t.Helper()
 	pids, err := processesIn(dir)
 	if err != nil {
 		t.Fatal(err)
@@ -113,8 +121,6 @@ func orphan(t *testing.T, temp string) (dir string) {
 	if shells != 2 {
 		t.Fatalf("killed %d shells, want 2", shells)
 	}
-	run.kill(t)
-	return dir
 }
 
 func TestASweepEndsAServerThatLostItsOwnerAndItsShells(t *testing.T) {
@@ -128,6 +134,31 @@ func TestASweepEndsAServerThatLostItsOwnerAndItsShells(t *testing.T) {
 	t.Logf("swept an orphaned server in %s", time.Since(started))
 	if pids, _ := processesIn(dir); len(pids) != 0 {
 		t.Errorf("still running: %v", pids)
+	}
+	if left, _ := os.ReadDir(temp); len(left) != 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+func TestCloseEndsAServerThatLostItsShells(t *testing.T) {
+	temp := tempFolder(t)
+	s := open(t, Options{Sources: []Kind{Local}, TempDir: temp})
+	dir := filepath.Dir(ask(t, s, `SHOW data_directory`))
+	killShells(t, dir)
+	if got := ask(t, s, `SELECT 'here'`); got != "here" {
+		t.Fatalf("the server says %q", got)
+	}
+	server, err := processesIn(dir)
+	if err != nil || len(server) == 0 {
+		t.Fatalf("no server in %s: %v", dir, err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, pid := range server {
+		if runs(pid) {
+			t.Errorf("process %d is left", pid)
+		}
 	}
 	if left, _ := os.ReadDir(temp); len(left) != 0 {
 		t.Errorf("left behind: %v", left)

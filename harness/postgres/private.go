@@ -157,9 +157,11 @@ func (p *private) ready(ctx context.Context) error {
 }
 
 // stop ends the server and removes its directory. The shell at the other end of the lifeline does the same; whoever
-// comes second finds nothing to do.
+// comes second finds nothing to do, unless the shell was killed.
 func (p *private) stop() error {
-	return errors.Join(p.server.stop(stopTimeout), p.dir.remove())
+	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+	defer cancel()
+	return errors.Join(p.server.stop(stopTimeout), endProcesses(ctx, p.dir.path), p.dir.remove())
 }
 
 func (p *private) openLog() (*os.File, error) {
