@@ -3,6 +3,7 @@ package backend
 import (
 	"context"
 	"crypto/sha256"
+	"net/http"
 	"time"
 
 	"google.golang.org/protobuf/proto"
@@ -45,8 +46,10 @@ type Parts struct {
 	// Configuration is what is published of the configuration (API-135).
 	Configuration func(*config.Config) *backendv1.GetConfigurationResponse
 
-	// Services may put something around the services; nil leaves them alone.
-	Services func(Services) Services
+	// Services may put something around the services, and Transport around
+	// HTTP itself; nil leaves them alone.
+	Services  func(Services) Services
+	Transport func(http.Handler) http.Handler
 }
 
 // Services are what a backend answers calls with.

@@ -36,6 +36,7 @@ func New(parts Parts, c config.Config, log *slog.Logger) (*Server, error) {
 			ResponseBytes:    map[string]uint64{backendv1.ConfigurationService_GetConfiguration_FullMethodName: MaxConfigurationBytes},
 			MaxStreams:       c.Limits.MaxHTTP2Streams,
 			MaxHeaderBytes:   int(c.Server.MaxRequestHeaderLen),
+			Around:           parts.Transport,
 			Log:              log,
 		}),
 		health: health.NewServer(),

@@ -13,10 +13,13 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/protobuf/proto"
 
 	"assay/impl/backend"
 	"assay/impl/backend/config"
 	"assay/impl/backend/serve"
+	"assay/spec/gen/xmtp/identity/associations"
+	"assay/spec/gen/xmtp/mls/messagecontents"
 
 	backendv1 "assay/spec/gen/xmtp/backend/v1"
 )
@@ -170,4 +173,30 @@ func Topic(kind backend.Kind, id []byte) *backendv1.Topic {
 // From is a query entry for everything on a topic above a cursor.
 func From(topic *backendv1.Topic, after uint64) *backendv1.TopicQuery {
 	return &backendv1.TopicQuery{Topic: topic, Cursor: &backendv1.Cursor{SequenceId: after}}
+}
+
+// CommitLog is a commit-log entry of the group whose id is 16 times the given
+// byte.
+func CommitLog(group byte, epoch uint64, signature *associations.RecoverableEd25519Signature) *backendv1.ClientEnvelope {
+	entry := &messagecontents.PlaintextCommitLogEntry{GroupId: GroupID(group), AppliedEpochNumber: epoch}
+	raw, err := proto.Marshal(entry)
+	if err != nil {
+		panic(err) // an entry without strings always encodes
+	}
+	return RawCommitLog(raw, signature)
+}
+
+// RawCommitLog is a commit-log entry of any bytes.
+func RawCommitLog(raw []byte, signature *associations.RecoverableEd25519Signature) *backendv1.ClientEnvelope {
+	return &backendv1.ClientEnvelope{Payload: &backendv1.ClientEnvelope_CommitLogEntry{
+		CommitLogEntry: &backendv1.CommitLogEntry{SerializedCommitLogEntry: raw, Signature: signature}}}
+}
+
+// Pointer is a welcome pointer to the installation whose key is 32 times the
+// given byte.
+func Pointer(installation byte, data string) *backendv1.ClientEnvelope {
+	return &backendv1.ClientEnvelope{Payload: &backendv1.ClientEnvelope_WelcomeMessage{WelcomeMessage: &backendv1.WelcomeMessage{
+		Version: &backendv1.WelcomeMessage_WelcomePointer_{WelcomePointer: &backendv1.WelcomeMessage_WelcomePointer{
+			InstallationKey: Key(installation), WelcomePointer: []byte(data)}},
+	}}}
 }

@@ -25,7 +25,9 @@ type Options struct {
 	MaxStreams uint32
 	// MaxHeaderBytes bounds the header of one request.
 	MaxHeaderBytes int
-	Log            *slog.Logger
+	// Around may put something around the whole; nil leaves it alone.
+	Around func(http.Handler) http.Handler
+	Log    *slog.Logger
 }
 
 // Server answers calls on one listener.
@@ -60,11 +62,15 @@ var errDraining = errors.New("the server is shutting down")
 func New(o Options) *Server {
 	s := &Server{options: o, methods: make(map[string]method), services: make(map[string]bool)}
 	s.draining, s.drain = context.WithCancelCause(context.Background())
+	var handler http.Handler = s
+	if o.Around != nil {
+		handler = o.Around(s)
+	}
 	var protocols http.Protocols
 	protocols.SetHTTP1(true)
 	protocols.SetUnencryptedHTTP2(true)
 	s.http = &http.Server{
-		Handler:           s,
+		Handler:           handler,
 		Protocols:         &protocols,
 		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: int(o.MaxStreams), SendPingTimeout: pingAfter},
 		ReadHeaderTimeout: headerTimeout,
