@@ -26,6 +26,8 @@ type Call struct {
 	Publish *PublishCall `json:"publish,omitempty"`
 	Query   *QueryCall   `json:"query,omitempty"`
 	Newest  *NewestCall  `json:"newest,omitempty"`
+	Lookup  *LookupCall  `json:"lookup,omitempty"`
+	Verify  *VerifyCall  `json:"verify,omitempty"`
 	// Service is the name a health call asks for.
 	Service string `json:"service,omitempty"`
 	// Path is the gRPC path of MethodOther, "/package.Service/Method".
@@ -95,6 +97,7 @@ const (
 	InvalidArgument    Code = 3
 	DeadlineExceeded   Code = 4
 	NotFound           Code = 5
+	PermissionDenied   Code = 7
 	ResourceExhausted  Code = 8
 	FailedPrecondition Code = 9
 	Aborted            Code = 10
@@ -107,7 +110,7 @@ const (
 
 var codeNames = map[Code]string{
 	OK: "OK", Canceled: "CANCELLED", Unknown: "UNKNOWN", InvalidArgument: "INVALID_ARGUMENT",
-	DeadlineExceeded: "DEADLINE_EXCEEDED", NotFound: "NOT_FOUND", 6: "ALREADY_EXISTS", 7: "PERMISSION_DENIED",
+	DeadlineExceeded: "DEADLINE_EXCEEDED", NotFound: "NOT_FOUND", 6: "ALREADY_EXISTS", PermissionDenied: "PERMISSION_DENIED",
 	ResourceExhausted: "RESOURCE_EXHAUSTED", FailedPrecondition: "FAILED_PRECONDITION", Aborted: "ABORTED",
 	OutOfRange: "OUT_OF_RANGE", Unimplemented: "UNIMPLEMENTED", Internal: "INTERNAL", Unavailable: "UNAVAILABLE",
 	15: "DATA_LOSS", Unauthenticated: "UNAUTHENTICATED",
@@ -198,6 +201,8 @@ type Return struct {
 	Query         *Page          `json:"query,omitempty"`
 	Newest        *Heads         `json:"newest,omitempty"`
 	Configuration *Configuration `json:"configuration,omitempty"`
+	InboxIDs      *InboxIDs      `json:"inbox_ids,omitempty"`
+	Verified      *WalletAnswers `json:"verified,omitempty"`
 	// Serving is the health status a health call returned, by the standard's number.
 	Serving uint32 `json:"serving,omitempty"`
 	// WireLen is the encoded length of the response message in bytes.

@@ -213,6 +213,10 @@ type Envelope struct {
 	// Size is the wanted canonical length of the envelope in bytes; 0 for its
 	// natural length. A kind that cannot reach it exactly is a crafting error.
 	Size int `json:"size,omitempty"`
+	// Update is what an identity update says; Log is then Update.Inbox.Log().
+	Update *IdentityUpdate `json:"update,omitempty"`
+	// Package is what a key package is; Log is then Package.Installation.Log().
+	Package *KeyPackageIntent `json:"package,omitempty"`
 }
 
 // TopicFlaw is the one way in which a topic in a read request is wrong.
