@@ -16,7 +16,6 @@ func queryExpiryRounded() Mutant {
 		Name:         "query-expiry-rounded",
 		Summary:      "returns from queries an expiry that is rounded down to the hour",
 		Requirements: []spec.ID{backendreq.API021},
-		Relating:     true,
 		Apply: func(p *backend.Parts, _ *config.Config) {
 			afterPage(p, func(_ []backend.Position, _ int, page *backend.Page) {
 				for i := range page.Entries {
