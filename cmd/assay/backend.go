@@ -5,7 +5,9 @@ import (
 	"time"
 
 	"assay/harness/backend"
+	"assay/harness/run"
 	"assay/impl/backend/config"
+	"assay/impl/backend/mutants"
 	"assay/impl/backend/serve"
 	scenarios "assay/scenarios/backend"
 	specbackend "assay/spec/backend"
@@ -22,8 +24,18 @@ func backendSuite() (suite, error) {
 		keepalive: 30 * time.Second, // specification, section 11
 		sources:   specbackend.Proto,
 		serve:     serveBackend,
+		mutants:   backendMutants(),
 		permanent: "identity updates, commits, proposals and commit-log entries that this run published never expire (API-021); their topics belong to this run alone",
 	}, err
+}
+
+// backendMutants lists what serveBackend knows by name.
+func backendMutants() []run.Mutant {
+	var out []run.Mutant
+	for _, m := range mutants.All() {
+		out = append(out, run.Mutant{Name: m.Name, Summary: m.Summary, Requirements: m.Requirements})
+	}
+	return out
 }
 
 func serveBackend(set *pflag.FlagSet) func(ctx context.Context, s serving) error {
@@ -44,6 +56,14 @@ func serveBackend(set *pflag.FlagSet) func(ctx context.Context, s serving) error
 		if err != nil {
 			return err
 		}
-		return serve.Run(ctx, c, serve.Options{Log: log, Ready: s.ready})
+		o := serve.Options{Log: log, Ready: s.ready}
+		if s.mutant != "" {
+			m, err := mutants.Lookup(s.mutant)
+			if err != nil {
+				return err
+			}
+			o.Mutate = m.Apply
+		}
+		return serve.Run(ctx, c, o)
 	}
 }
