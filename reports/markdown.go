@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"assay/harness/verdict"
+	"assay/spec"
 )
 
 // WriteMarkdown writes a summary for a pull request or a job page. Whatever a
@@ -27,17 +28,20 @@ func WriteMarkdown(w io.Writer, r Result) error {
 			fmt.Fprintf(&b, "\n### %s violated\n\n%s\n", q.ID, fence(strings.Trim(plain(q), "\n")))
 		}
 	}
-	section(&b, "Not decided", r.Requirements, func(q Requirement) (string, bool) {
-		open := q.Status == verdict.Inconclusive || q.Status == verdict.NotExercised && q.Promised
-		return fmt.Sprintf("%s %s: %s", q.ID, words(q.Status), code(clean(q.Reason, maxText))), open
+	section(&b, "Not decided", undecided(r.Requirements), func(g []Requirement) string {
+		var list []spec.ID
+		for _, q := range g {
+			list = append(list, q.ID)
+		}
+		return fmt.Sprintf("%s %s: %s", runs(list), words(g[0].Status), code(clean(g[0].Reason, maxText)))
 	})
-	section(&b, "Scenarios that failed", r.Failures, func(f Failure) (string, bool) {
-		return code(clean(f.Scenario, 200)) + ": " + code(clean(f.Reason, maxText)), true
+	section(&b, "Scenarios that failed", r.Failures, func(f Failure) string {
+		return code(clean(f.Scenario, 200)) + ": " + code(clean(f.Reason, maxText))
 	})
-	section(&b, "Not implemented by the subject", r.Unimplemented, func(u Unimplemented) (string, bool) {
-		return code(clean(u.Call, 100)) + ": " + ids(u.Requirements), true
+	section(&b, "Not implemented by the subject", r.Unimplemented, func(u Unimplemented) string {
+		return code(clean(u.Call, 100)) + ": " + ids(u.Requirements)
 	})
-	section(&b, "Advice", r.Advice, func(a string) (string, bool) { return code(clean(a, maxText)), true })
+	section(&b, "Advice", r.Advice, func(a string) string { return code(clean(a, maxText)) })
 	b.WriteString("\n<details><summary>All requirements</summary>\n\n| id | requirement | status | observations |\n| --- | --- | --- | ---: |\n")
 	for _, q := range r.Requirements {
 		fmt.Fprintf(&b, "| %s | %s | %s | %d |\n", q.ID, cell(clean(q.Title, 200)), words(q.Status), q.Observations)
@@ -47,20 +51,14 @@ func WriteMarkdown(w io.Writer, r Result) error {
 	return err
 }
 
-// section writes a heading and a list of the entries that item accepts;
-// nothing when there are none.
-func section[T any](b *strings.Builder, title string, entries []T, item func(T) (string, bool)) {
-	written := false
+// section writes a heading and a list; nothing when the list is empty.
+func section[T any](b *strings.Builder, title string, entries []T, item func(T) string) {
+	if len(entries) == 0 {
+		return
+	}
+	fmt.Fprintf(b, "\n### %s\n\n", title)
 	for _, e := range entries {
-		text, ok := item(e)
-		if !ok {
-			continue
-		}
-		if !written {
-			fmt.Fprintf(b, "\n### %s\n\n", title)
-			written = true
-		}
-		fmt.Fprintf(b, "- %s\n", text)
+		fmt.Fprintf(b, "- %s\n", item(e))
 	}
 }
 

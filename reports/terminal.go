@@ -95,9 +95,19 @@ func (p *page) field(label, text string) {
 	}
 }
 
-// entry writes one remark: a coloured word and a text.
+// entry writes one remark: a coloured word and a text, which begins on the next
+// line when the word leaves it no room.
 func (p *page) entry(code, word, text string) {
-	for i, l := range wrap(text, p.o.Width-len(word)-1, p.o.Width-2) {
+	const indent, least = 2, 20
+	room := p.o.Width - len(word) - 1
+	if p.o.Width >= 2*least && room < least {
+		p.line(p.paint(code, word))
+		for _, l := range wrap(text, p.o.Width-indent, p.o.Width-indent) {
+			p.line("  ", l)
+		}
+		return
+	}
+	for i, l := range wrap(text, room, p.o.Width-indent) {
 		if i == 0 {
 			p.line(p.paint(code, word), " ", l)
 		} else {
@@ -148,24 +158,58 @@ func standing(q Requirement) string {
 	return strings.Join(parts, ", ")
 }
 
-// open lists what keeps a run from passing without being a violation.
+// open lists what keeps a run from passing without being a violation. One
+// broken scenario can leave many requirements open for one reason, which is
+// then said once.
 func (p *page) open(r Result) {
-	var doubts []Requirement
-	for _, q := range r.Requirements {
-		if q.Status == verdict.Inconclusive || q.Status == verdict.NotExercised && q.Promised {
-			doubts = append(doubts, q)
-		}
-	}
-	for i, q := range doubts {
+	groups := undecided(r.Requirements)
+	for i, g := range groups {
 		if i == mostDoubts && !p.o.Verbose {
-			p.line(p.paint(dim, fmt.Sprintf("and %d more without a decision", len(doubts)-i)))
+			n := 0
+			for _, rest := range groups[i:] {
+				n += len(rest)
+			}
+			p.line(p.paint(dim, fmt.Sprintf("and %d more without a decision", n)))
 			break
 		}
-		p.entry(amber, string(q.ID)+" "+words(q.Status)+":", clean(q.Title, 200)+"; "+clean(q.Reason, maxText))
+		var list []spec.ID
+		for _, q := range g {
+			list = append(list, q.ID)
+		}
+		text := clean(g[0].Reason, maxText)
+		if len(g) == 1 {
+			text = clean(g[0].Title, 200) + "; " + text
+		}
+		p.entry(amber, runs(list)+" "+words(g[0].Status)+":", text)
 	}
-	if len(doubts) > 0 {
+	if len(groups) > 0 {
 		p.line()
 	}
+}
+
+// undecided returns the inconclusive requirements and the promised ones that
+// were not exercised, grouped by status and reason, in order.
+func undecided(requirements []Requirement) [][]Requirement {
+	type key struct {
+		status verdict.Status
+		reason string
+	}
+	at := make(map[key]int)
+	var groups [][]Requirement
+	for _, q := range requirements {
+		if q.Status != verdict.Inconclusive && !(q.Status == verdict.NotExercised && q.Promised) {
+			continue
+		}
+		k := key{q.Status, q.Reason}
+		i, found := at[k]
+		if !found {
+			i = len(groups)
+			at[k] = i
+			groups = append(groups, nil)
+		}
+		groups[i] = append(groups[i], q)
+	}
+	return groups
 }
 
 // words spells a status for people: "not exercised".

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -54,7 +55,7 @@ func TestBadInputSaysWhatWasExpectedAndEndsWithStatusTwo(t *testing.T) {
 		{"a seed that is no number", []string{"verify", "--seed", "-1"}, `invalid argument "-1" for "--seed" flag`},
 		{"an unknown profile, with the nearest", []string{"verify", "--profile", "quik"}, `--profile "quik" is unknown: use quick, default or exhaustive; did you mean quick?`},
 		{"an unknown suite, with the nearest", []string{"verify", "conter"}, `suite "conter" is unknown: use counter; did you mean counter?`},
-		{"an address that selects nothing, with the nearest", []string{"verify", "counter/cuont"}, `address "counter/cuont" selects no scenario of suite counter: use one of counter/count, a scenario's full name, or a requirement id; did you mean counter/count?`},
+		{"an address that selects nothing, with the nearest", []string{"verify", "counter/cuont"}, `address "counter/cuont" selects no scenario of suite counter: use one of counter/count, counter/crash, a scenario's full name, or a requirement id; did you mean counter/count?`},
 		{"a requirement outside the catalogue", []string{"verify", "CNT-009"}, "the counter specification has no requirement CNT-009: its ids run from CNT-001 to CNT-003"},
 		{"a requirement of no suite", []string{"verify", "XYZ-001"}, "no suite has a requirement XYZ-001: give one such as CNT-001 of suite counter"},
 		{"a requirement that no scenario decides", []string{"verify", "CNT-003"}, "no scenario decides CNT-003: see what would with assay spec CNT-003"},
@@ -129,6 +130,43 @@ func TestVerifyOfAGoodSubjectEndsWithZeroAndWritesWhatItFound(t *testing.T) {
 		if !strings.Contains(got.out, want) {
 			t.Errorf("the summary lacks %q:\n%s", want, got.out)
 		}
+	}
+}
+
+func TestAFailedRunLeavesNoResultsOfAnEarlierOne(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "out")
+	if got := assay(t, "verify", "--target", counting(t, 1), "--out", dir); got.status != statusPassed {
+		t.Fatalf("status %d\n%s", got.status, got.errors)
+	}
+	if got := assay(t, "verify", "--target", "http://127.0.0.1:1", "--ready-timeout", "1s", "--out", dir); got.status != statusBroken {
+		t.Fatalf("status %d\n%s", got.status, got.errors)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "results.json")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("results.json is still there: %v", err)
+	}
+}
+
+func TestASelectionThatCannotRunIsNoSuccess(t *testing.T) {
+	got := assay(t, "verify", "--target", counting(t, 1), "counter/crash")
+	if got.status != statusBroken || !strings.Contains(got.errors, "none of the 1 selected scenarios can run on http://127.0.0.1:") || !strings.Contains(got.errors, "needs access") {
+		t.Errorf("status %d\n%s%s", got.status, got.out, got.errors)
+	}
+}
+
+func TestNoSecretIsEverShown(t *testing.T) {
+	for name, args := range map[string][]string{
+		"the password of a database that is not there": {"verify", "--database", "postgres://u:hunter2@127.0.0.1:1/d"},
+		"a header of a target that is not there":       {"verify", "--target", "grpc://127.0.0.1:1", "--ready-timeout", "1s", "--header", "authorization: Bearer hunter2"},
+		"a header that is none":                        {"verify", "--target", "grpc://127.0.0.1:1", "--header", "hunter2"},
+		"a user in a target":                           {"verify", "--target", "grpc://me:hunter2@127.0.0.1:1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var out, talk bytes.Buffer
+			status := Main(t.Context(), args, strings.NewReader(""), &out, &talk, func(string) (string, bool) { return "", false })
+			if status != statusBroken || strings.Contains(out.String()+talk.String(), "hunter2") {
+				t.Errorf("status %d\n%s%s", status, out.String(), talk.String())
+			}
+		})
 	}
 }
 

@@ -97,6 +97,9 @@ func (s *counterSuite) Scenarios() ([]run.Scenario, error) {
 			}
 			return nil
 		},
+	}, {
+		Name: "counter/crash/numbers-go-on", Summary: "A restart between two calls.", Decides: []spec.ID{"CNT-001", "CNT-002"}, Needs: spec.AccessOf(spec.Gate), Source: "counter_test.go",
+		Body: func(context.Context, *run.Play) error { return errors.New("no test has this access") },
 	}}, nil
 }
 

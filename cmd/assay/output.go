@@ -1,8 +1,10 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -31,13 +33,27 @@ func (o *outputFlags) bind(set *pflag.FlagSet) {
 	set.BoolVar(&o.coverage, "require-coverage", false, "fail also when no scenario reaches a requirement")
 }
 
-// prepare finds out before the run that its results cannot be written.
+// The files of --out beside the evidence.
+const (
+	resultsFile  = "results.json"
+	junitFile    = "junit.xml"
+	markdownFile = "summary.md"
+)
+
+// prepare finds out before the run that its results cannot be written, and
+// takes away those of an earlier run: a run that fails must not be taken for
+// one that passed yesterday. Evidence stays; its names tell runs apart.
 func (o *outputFlags) prepare() error {
 	if o.dir == "" {
 		return nil
 	}
 	if err := os.MkdirAll(filepath.Join(o.dir, "evidence"), 0o755); err != nil {
 		return fmt.Errorf("--out: %w", err)
+	}
+	for _, name := range []string{resultsFile, junitFile, markdownFile} {
+		if err := os.Remove(filepath.Join(o.dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("--out: take away the results of an earlier run: %w", err)
+		}
 	}
 	return nil
 }
@@ -135,7 +151,7 @@ func (o *outputFlags) files(r reports.Result, evidence []string) ([]string, erro
 		name  string
 		write func(io.Writer, reports.Result) error
 	}{
-		{"results.json", reports.WriteJSON}, {"junit.xml", reports.WriteJUnit}, {"summary.md", reports.WriteMarkdown},
+		{resultsFile, reports.WriteJSON}, {junitFile, reports.WriteJUnit}, {markdownFile, reports.WriteMarkdown},
 	} {
 		path := filepath.Join(o.dir, out.name)
 		if err := file.Save(path, func(w io.Writer) error { return out.write(w, r) }); err != nil {

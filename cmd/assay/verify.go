@@ -83,6 +83,9 @@ func (p *program) verify(ctx context.Context, s suite, subjects *subjectFlags, o
 		return err
 	}
 	show.end()
+	if len(found.Scenarios) == 0 {
+		return nothingRan(found)
+	}
 	result, files, err := out.save(s, found, started, replay{subjects: subjects, out: out.dir, shared: source.Shared()})
 	if err != nil {
 		return err
@@ -96,6 +99,21 @@ func (p *program) verify(ctx context.Context, s suite, subjects *subjectFlags, o
 	}
 	p.status = result.ExitStatus(out.coverage)
 	return p.present(result, out, files)
+}
+
+// nothingRan is the error of a run that could drive none of what was selected:
+// a status of 0 would say that something was looked at.
+func nothingRan(found *run.Result) error {
+	const most = 3
+	var why []string
+	for i, k := range found.Skipped {
+		if i == most {
+			why = append(why, fmt.Sprintf("and %d more", len(found.Skipped)-most))
+			break
+		}
+		why = append(why, k.Scenario+": "+k.Reason)
+	}
+	return fmt.Errorf("none of the %d selected scenarios can run on %s:\n  %s", len(found.Skipped), found.Subject, strings.Join(why, "\n  "))
 }
 
 // narrow returns the scenarios that addresses select, or explains an address
