@@ -4,8 +4,8 @@ import (
 	"context"
 	"crypto/tls"
 	"fmt"
+	"io"
 	"net"
-	"net/http"
 	"strings"
 	"time"
 
@@ -50,7 +50,7 @@ type Client struct {
 	maxReceive int
 	web        bool
 	conns      *connections
-	transport  http.RoundTripper
+	transport  transport
 }
 
 // Dial returns a client of the endpoint. It opens no connection: the first call
@@ -76,7 +76,7 @@ func Dial(e subject.Endpoint, o Options) (*Client, error) {
 			c.header[name] = append(c.header[name], values...)
 		}
 	}
-	c.transport = c.newTransport(nil)
+	c.transport = c.newTransport()
 	return c, nil
 }
 
@@ -98,9 +98,7 @@ func (c *Client) tlsConfig(protocols ...string) *tls.Config {
 // Close ends all connections. Calls that run lose their answer.
 func (c *Client) Close() error {
 	c.conns.close()
-	if t, ok := c.transport.(interface{ CloseIdleConnections() }); ok {
-		t.CloseIdleConnections()
-	}
+	c.transport.CloseIdleConnections()
 	return nil
 }
 
@@ -139,21 +137,24 @@ func (c *Client) Other(ctx context.Context, path string, body []byte, header ...
 }
 
 // PublishAndCut publishes on a connection of its own and cuts it when the first
-// byte of the response message arrives, before anything has read it: the subject
-// has decided, and its client never learns what (API-037). The return is then
-// Lost with LostCut. A subject that never answers is lost as with Publish.
+// byte of the response message arrives, or the end of a response without one: the
+// subject has decided, and its client never learns what (API-037). Headers alone
+// do not cut, for some servers send them before they decide. The return is then
+// Lost with LostCut. A publish without a response is lost as with Publish.
 func (c *Client) PublishAndCut(ctx context.Context, request []byte, header ...Header) backend.Return {
-	conns := &connections{}
-	defer conns.close()
-	cut := &cutter{}
 	one := *c
-	one.conns = conns
-	one.transport = one.newTransport(cut)
-	got := one.Publish(ctx, request, header...)
-	if cut.done.Load() {
+	one.conns = &connections{}
+	one.transport = one.newTransport()
+	defer one.Close()
+	resp, err := one.transport.RoundTrip(one.request(publishPath, request, header).WithContext(ctx))
+	if err != nil {
+		return backend.Return{Lost: lost(ctx, err).lost}
+	}
+	var first [1]byte
+	if _, err = full(resp.Body, first[:]); err == nil || err == io.EOF {
 		return backend.Return{Lost: backend.LostCut}
 	}
-	return got
+	return backend.Return{Lost: lost(ctx, err).lost}
 }
 
 // call makes one call. decode fills in the part of the return that the response

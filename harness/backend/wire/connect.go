@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -95,39 +96,44 @@ func (c *Client) dialTLS(ctx context.Context, protocols ...string) (*tls.Conn, e
 	return conn, nil
 }
 
-// newTransport returns what carries calls. With a cutter each connection is cut
-// when a response arrives on it.
-func (c *Client) newTransport(cut *cutter) http.RoundTripper {
+// transport carries the calls of a client.
+type transport interface {
+	http.RoundTripper
+	CloseIdleConnections()
+}
+
+func (c *Client) newTransport() transport {
 	if c.web {
-		return c.newWeb(cut)
+		return c.newWeb()
 	}
-	return newNative(func(ctx context.Context) (net.Conn, error) {
-		conn, err := c.dialNative(ctx)
-		if err != nil || cut == nil {
-			return conn, err
-		}
-		return &cutFrames{Conn: conn, cut: cut}, nil
-	})
+	return c.newNative()
 }
 
 // native carries native gRPC calls over one HTTP/2 connection and replaces it
-// when it can take no more. Calls above the peer's stream limit wait for a slot.
+// when it can take no more. Calls above the peer's stream limit wait for a slot
+// (API-132).
 //
-// It holds the connection itself because the pool of http2.Transport counts calls
-// that wait for a slot as users of one: where a peer's limit turns out lower than
-// the number of calls already waiting, none of them ever moves.
+// It holds the connection itself because the pools of net/http and x/net get that
+// limit wrong for a burst of calls: they start calls before the peer has told it,
+// which a peer may refuse, and count calls that wait for a slot as users of one,
+// so that with a limit below their number none of them ever moves. The types are
+// those of x/net, which its makers advise against, because net/http's ClientConn
+// does not tell a connection that was told to go away from a busy one.
 type native struct {
+	//lint:ignore SA1019 see above
 	transport *http2.Transport
 	dial      func(context.Context) (net.Conn, error)
 	// turn is held by whoever looks at current or replaces it.
-	turn    chan struct{}
+	turn chan struct{}
+	//lint:ignore SA1019 see above
 	current *http2.ClientConn
 }
 
-func newNative(dial func(context.Context) (net.Conn, error)) *native {
+func (c *Client) newNative() *native {
 	return &native{
+		//lint:ignore SA1019 see above
 		transport: &http2.Transport{AllowHTTP: true, DisableCompression: true, StrictMaxConcurrentStreams: true},
-		dial:      dial,
+		dial:      c.dialNative,
 		turn:      make(chan struct{}, 1),
 	}
 }
@@ -138,9 +144,25 @@ func (n *native) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
+	resp, err := conn.RoundTrip(req)
+	if err == nil || !strings.Contains(err.Error(), notUsable) {
+		return resp, err
+	}
+	if conn, err = n.connection(req.Context()); err != nil {
+		return nil, err
+	}
 	return conn.RoundTrip(req)
 }
 
+// notUsable is what a connection says that learnt between our look at it and the
+// call that it takes no more: it has written nothing of the call. Should the words
+// change, such a call is lost instead of made on a new connection.
+const notUsable = "client conn not usable"
+
+// connection returns the current connection, or a new one where that takes no
+// more calls.
+//
+//lint:ignore SA1019 see type native
 func (n *native) connection(ctx context.Context) (*http2.ClientConn, error) {
 	select {
 	case n.turn <- struct{}{}:
@@ -156,6 +178,11 @@ func (n *native) connection(ctx context.Context) (*http2.ClientConn, error) {
 		return nil, err
 	}
 	conn, err := n.transport.NewClientConn(raw)
+	if err == nil {
+		// A peer's SETTINGS are the first it sends. So once it has answered a ping
+		// its limits are known, and it is known to speak HTTP/2.
+		err = conn.Ping(ctx)
+	}
 	if err != nil {
 		_ = raw.Close()
 		return nil, &refusal{err}
@@ -163,6 +190,9 @@ func (n *native) connection(ctx context.Context) (*http2.ClientConn, error) {
 	n.current = conn
 	return conn, nil
 }
+
+// CloseIdleConnections is part of transport; Client.Close ends the connection.
+func (n *native) CloseIdleConnections() {}
 
 func (c *Client) dialNative(ctx context.Context) (net.Conn, error) {
 	if !c.secure() {
@@ -185,13 +215,7 @@ const idleWeb = 2 * time.Second
 
 // newWeb returns what carries gRPC-Web calls: HTTP/1.1, also behind TLS, which is
 // what separates them most from native ones.
-func (c *Client) newWeb(cut *cutter) http.RoundTripper {
-	wrap := func(conn net.Conn) net.Conn {
-		if cut == nil {
-			return conn
-		}
-		return &cutBytes{Conn: conn, cut: cut}
-	}
+func (c *Client) newWeb() *http.Transport {
 	var protocols http.Protocols
 	protocols.SetHTTP1(true)
 	return &http.Transport{
@@ -200,20 +224,14 @@ func (c *Client) newWeb(cut *cutter) http.RoundTripper {
 		MaxIdleConnsPerHost:    256,
 		IdleConnTimeout:        idleWeb,
 		MaxResponseHeaderBytes: 1 << 20,
-		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			conn, err := c.dial(ctx)
-			if err != nil {
-				return nil, err
-			}
-			return wrap(conn), nil
-		},
+		DialContext:            func(ctx context.Context, _, _ string) (net.Conn, error) { return c.dial(ctx) },
 		// A handshake of our own, so that one that fails is known to be no call.
 		DialTLSContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			conn, err := c.dialTLS(ctx, "http/1.1")
 			if err != nil {
 				return nil, err
 			}
-			return wrap(conn), nil
+			return conn, nil
 		},
 	}
 }

@@ -153,6 +153,44 @@ func TestARequestOf25MiBArrivesWhole(t *testing.T) {
 	}
 }
 
+// A peer may end a connection by GOAWAY while calls on it still run. New calls
+// must neither fail nor wait for those.
+func TestACallAfterGoAwayGoesOverANewConnectionWhileOldCallsRun(t *testing.T) {
+	held, release := make(chan struct{}), make(chan struct{})
+	var ports sync.Map
+	e := serve(t, "grpc", func(w http.ResponseWriter, r *http.Request) {
+		ports.Store(r.RemoteAddr, true)
+		switch r.URL.Path {
+		case "/hold/it":
+			close(held)
+			<-release
+		case "/go/away":
+			w.Header().Set("Connection", "close")
+		}
+		answerNative(frame(0, nil), statusHeader, "0")(w, r)
+	})
+	c := dial(t, e, Options{})
+	first := make(chan backend.Return, 1)
+	go func() { first <- c.Other(within(t), "/hold/it", nil) }()
+	<-held
+	if got := c.Other(within(t), "/go/away", nil); got.Code != backend.OK || got.Lost != "" {
+		t.Fatalf("got %+v", got)
+	}
+	// The GOAWAY may arrive a little later than the answer beside it.
+	ctx := within(t)
+	for connections := 0; connections < 2; {
+		if got := c.Other(ctx, "/come/back", nil); got.Code != backend.OK || got.Lost != "" {
+			t.Fatalf("got %+v", got)
+		}
+		connections = 0
+		ports.Range(func(any, any) bool { connections++; return true })
+	}
+	close(release)
+	if got := <-first; got.Code != backend.OK || got.Lost != "" {
+		t.Errorf("the held call: %+v", got)
+	}
+}
+
 func TestAServerThatRefusesBeforeTheRequestIsReadIsHeard(t *testing.T) {
 	e := serve(t, "grpc", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/grpc")

@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -351,11 +352,15 @@ func TestCloseEndsCallsThatRun(t *testing.T) {
 
 func TestALostConnectionIsReplacedByTheNextCallAndNothingIsSentTwice(t *testing.T) {
 	for _, scheme := range []string{"grpc", "http"} {
+		var mu sync.Mutex
 		var seen []string
 		e := serve(t, scheme, func(w http.ResponseWriter, r *http.Request) {
 			b, _ := io.ReadAll(r.Body)
+			mu.Lock()
 			seen = append(seen, string(b[prefixLength:]))
-			if len(seen) == 1 {
+			first := len(seen) == 1
+			mu.Unlock()
+			if first {
 				_ = connOf(r).Close()
 				return
 			}
@@ -372,6 +377,8 @@ func TestALostConnectionIsReplacedByTheNextCallAndNothingIsSentTwice(t *testing.
 		if got := c.Publish(within(t), []byte("second")); got.Code != backend.OK || got.Publish == nil {
 			t.Errorf("%s: second: %+v", scheme, got)
 		}
+		mu.Lock()
+		defer mu.Unlock()
 		if strings.Join(seen, " ") != "first second" {
 			t.Errorf("%s: the server saw %q", scheme, seen)
 		}
