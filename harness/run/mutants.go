@@ -96,49 +96,67 @@ func Mutants(ctx context.Context, o MutantOptions) ([]Fate, error) {
 func fate(ctx context.Context, m Mutant, scenarios []Scenario, o MutantOptions) (Fate, error) {
 	begun := time.Now()
 	f := Fate{Mutant: m}
-	addresses := deciding(scenarios, m.Requirements)
-	if len(addresses) == 0 {
-		f.Failure = "no scenario decides what it breaks"
-		return f, nil
+	first, rest := deciding(scenarios, m.Requirements, o.Suite.Ambient())
+	for _, addresses := range [][]string{first, rest} {
+		if len(addresses) == 0 || f.Killed {
+			continue
+		}
+		if err := f.try(ctx, addresses, o); err != nil {
+			return f, err
+		}
 	}
-	r, err := Verify(ctx, Options{Suite: o.Suite, Source: o.Source(m.Name), Addresses: addresses, Seed: o.Seed, Nonce: o.Nonce,
-		Profile: o.Profile, Parallel: o.Parallel, Timeout: o.Timeout})
+	if len(first)+len(rest) == 0 {
+		f.Failure = "no scenario decides what it breaks"
+	}
 	f.Elapsed = time.Since(begun)
+	return f, nil
+}
+
+// try verifies the mutant with some scenarios and notes what was violated.
+func (f *Fate) try(ctx context.Context, addresses []string, o MutantOptions) error {
+	r, err := Verify(ctx, Options{Suite: o.Suite, Source: o.Source(f.Mutant.Name), Addresses: addresses, Seed: o.Seed, Nonce: o.Nonce,
+		Profile: o.Profile, Parallel: o.Parallel, Timeout: o.Timeout})
 	if err != nil {
 		if ctx.Err() != nil {
-			return f, context.Cause(ctx)
+			return context.Cause(ctx)
 		}
 		f.Failure = err.Error()
-		return f, nil
+		return nil
 	}
 	for _, v := range r.Verdicts {
-		switch {
-		case v.Status != verdict.Violated:
-		case slices.Contains(m.Requirements, v.Requirement):
-			f.By = append(f.By, v.Requirement)
-		default:
-			f.Others = append(f.Others, v.Requirement)
+		if v.Status != verdict.Violated {
+			continue
+		}
+		list := &f.Others
+		if slices.Contains(f.Mutant.Requirements, v.Requirement) {
+			list = &f.By
+		}
+		if !slices.Contains(*list, v.Requirement) {
+			*list = append(*list, v.Requirement)
 		}
 	}
 	f.Killed = len(f.By) > 0
 	for i := range r.Findings {
-		if f.Killed && r.Findings[i].Requirement == f.By[0] {
+		if f.Killed && f.Witness == nil && r.Findings[i].Requirement == f.By[0] {
 			f.Witness = &r.Findings[i]
-			break
 		}
 	}
-	return f, nil
+	return nil
 }
 
 // deciding names the scenarios that undertake to decide any of the
-// requirements; for one that every call is evidence of, all of them.
-func deciding(scenarios []Scenario, ids []spec.ID) []string {
-	var out []string
+// requirements and, when every call is evidence of one of them, all others too.
+func deciding(scenarios []Scenario, ids, ambient []spec.ID) (first, rest []string) {
+	everywhere := slices.ContainsFunc(ids, func(id spec.ID) bool { return slices.Contains(ambient, id) })
 	for _, s := range scenarios {
-		if slices.ContainsFunc(s.Decides, func(id spec.ID) bool { return slices.Contains(ids, id) }) {
-			out = append(out, s.Name)
+		switch {
+		case slices.ContainsFunc(s.Decides, func(id spec.ID) bool { return slices.Contains(ids, id) }):
+			first = append(first, s.Name)
+		case everywhere:
+			rest = append(rest, s.Name)
 		}
 	}
-	sort.Strings(out)
-	return out
+	sort.Strings(first)
+	sort.Strings(rest)
+	return first, rest
 }
