@@ -1,6 +1,8 @@
 package backend
 
 import (
+	"slices"
+
 	"assay/model"
 	"assay/spec"
 	"assay/spec/gen/backendreq"
@@ -29,11 +31,13 @@ var (
 
 	hashOfValue   = asserted("hash-follows-the-stored-value", backendreq.API020)
 	hashLength    = asserted("hash-is-32-bytes", backendreq.API020)
+	sameValue     = asserted("another-encoding-is-the-same-envelope", backendreq.API020)
 	expiry        = asserted("expiry-is-time-plus-retention", backendreq.API021)
 	noFilter      = asserted("expired-rows-stay-readable", backendreq.API021)
 	payloadIntact = asserted("payload-comes-back-unchanged", backendreq.API023)
 
 	atomicRefusal  = asserted("refused-publish-stores-nothing", backendreq.API030)
+	landsWhole     = asserted("publish-without-an-answer-lands-whole", backendreq.API030)
 	oneServerTime  = asserted("one-publish-has-one-server-time", backendreq.API030)
 	publishLimit   = asserted("publish-above-a-limit-refused", backendreq.API031)
 	publishInLimit = asserted("publish-at-a-limit-accepted", backendreq.API031)
@@ -43,6 +47,7 @@ var (
 	storedOnce     = asserted("duplicate-is-stored-once", backendreq.API033)
 	collapsed      = asserted("equal-envelopes-in-one-request-share-metadata", backendreq.API034)
 	originalIndex  = asserted("index-counts-collapsed-envelopes", backendreq.API036)
+	copySucceeds   = asserted("concurrent-copy-succeeds", backendreq.API036)
 	retryWorks     = asserted("retry-after-a-lost-answer-succeeds", backendreq.API037)
 
 	malformedRefused = asserted("unparsable-payload-refused", backendreq.API040)
@@ -67,6 +72,8 @@ var (
 	keyPackageRead = asserted("query-of-key-packages-refused", backendreq.API075)
 	limitTotal     = asserted("limit-bounds-the-whole-response", backendreq.API076)
 	coalesced      = asserted("repeated-topics-start-at-their-lowest-cursor", backendreq.API077)
+	countedFirst   = asserted("query-counts-topics-before-coalescing", backendreq.API077)
+	checkedFirst   = asserted("query-checks-entries-before-coalescing", backendreq.API077)
 
 	newestCount    = asserted("newest-above-its-topic-limit-refused", backendreq.API080)
 	newestCountOK  = asserted("newest-at-its-topic-limit-accepted", backendreq.API080)
@@ -74,6 +81,7 @@ var (
 	newestMode     = asserted("newest-carries-the-envelope-only-when-asked", backendreq.API082)
 	newestHighest  = asserted("newest-is-the-highest-visible", backendreq.API083)
 	newestOnce     = asserted("newest-answers-a-repeated-topic-once", backendreq.API084)
+	newestCounted  = asserted("newest-counts-topics-before-coalescing", backendreq.API084)
 	newestMetadata = asserted("newest-carries-all-metadata", backendreq.API084)
 
 	sizeCode        = asserted("oversized-request-has-a-size-code", backendreq.API130)
@@ -88,13 +96,34 @@ var (
 	configServed    = asserted("configuration-is-served", backendreq.API162)
 )
 
-// Ambient lists the requirements that Judge evaluates on ordinary calls of any
-// scenario: a scenario need not undertake to decide them.
-func Ambient() []spec.ID {
-	return []spec.ID{
-		backendreq.API001, backendreq.API002, backendreq.API004, backendreq.API010, backendreq.API011, backendreq.API015, backendreq.API016, backendreq.API020,
-		backendreq.API021, backendreq.API023, backendreq.API030, backendreq.API032, backendreq.API033, backendreq.API034, backendreq.API041,
-		backendreq.API045, backendreq.API046, backendreq.API065, backendreq.API066, backendreq.API071, backendreq.API072, backendreq.API073, backendreq.API076,
-		backendreq.API081, backendreq.API082, backendreq.API083, backendreq.API084, backendreq.API131, backendreq.API150,
+// Assertions lists every assertion of this package, in the order of the
+// specification.
+func Assertions() []model.Assertion {
+	return []model.Assertion{
+		topicFromPayload, topicForm, idLengthRefused, badTopicRefused, cursorRange, cursorAccepted, cursorAbsent,
+		uniqueID, prefixHole, prefixLate, aboveHeadEmpty, ownWrite,
+		hashOfValue, hashLength, sameValue, expiry, noFilter, payloadIntact,
+		atomicRefusal, landsWhole, oneServerTime, publishLimit, publishInLimit, metaPerEntry, metaAgrees,
+		duplicateMeta, storedOnce, collapsed, originalIndex, copySucceeds, retryWorks,
+		malformedRefused, malformedReason, groupRefused, groupAccepted, groupFlag, welcomeAccepted, logEntryAccepted, logEntryRefused, errorDetail,
+		logPosition, logComplete,
+		queryCount, queryCountOK, limitRule, queryUnion, queryOrder, hasMore, keyPackageRead, limitTotal, coalesced, countedFirst, checkedFirst,
+		newestCount, newestCountOK, newestPresent, newestMode, newestHighest, newestOnce, newestCounted, newestMetadata,
+		sizeCode, limitEnforced, limitPublished, limitCeiling, nothingOmitted, plainText, retiredMethod, headersAccepted, healthServed, configServed,
 	}
+}
+
+// Ambient lists the requirements that Judge may evaluate in any scenario,
+// because ordinary calls, a lost answer or the limits that a subject publishes
+// lead there: a scenario need not undertake to decide them. What is left are
+// the requirements that only a request made for the purpose can reach.
+func Ambient() []spec.ID {
+	deliberate := []spec.ID{backendreq.API003, backendreq.API040, backendreq.API075, backendreq.API135, backendreq.API152, backendreq.API161, backendreq.API162}
+	var out []spec.ID
+	for _, a := range Assertions() {
+		if !slices.Contains(deliberate, a.Requirement) && !slices.Contains(out, a.Requirement) {
+			out = append(out, a.Requirement)
+		}
+	}
+	return out
 }

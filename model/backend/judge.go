@@ -1,7 +1,8 @@
 // Package backend is the executable specification of the backend API: what a
 // call may legally answer, given what a history shows to be stored. Start with
-// Judge, and read publish.go beside section 5 of the specification, query.go
-// beside section 6, newest.go beside section 7.
+// Judge, and read publish.go and stored.go beside sections 4 and 5 of the
+// specification, query.go and page.go beside section 6, newest.go beside section
+// 7, defect.go beside section 11, service.go beside sections 11 to 13.
 //
 // It judges intents, lengths and observations, and never a byte: craft says
 // which identity an artefact has, and equal identity means equal envelope.
@@ -11,7 +12,6 @@
 package backend
 
 import (
-	"fmt"
 	"slices"
 
 	"assay/model"
@@ -19,133 +19,167 @@ import (
 
 // Judge evaluates every rule on a history of this suite. It is a pure function
 // of the events; the same events give the same judgements in the same order.
+// No history, however odd, makes it panic.
 func Judge(events []model.Event) model.Judged {
-	j := &judge{events: events, topics: make(map[Bytes]*topicLog), ids: make(map[uint64]*entry), pubs: make(map[int]*publication), invokes: make(map[int]int)}
+	j := &judge{
+		events: events, topics: make(map[Bytes]*topicLog), ids: make(map[uint64]*entry), hashes: make(map[Bytes]*entry),
+		calls: make(map[int]*exchange), pubs: make(map[*exchange]*publication), subject: newKnown(),
+	}
 	j.out.Witnesses = make(map[string]bool)
 	j.out.Unimplemented = make(map[string]int)
 	j.survey()
 	for i, e := range events {
-		r, ok := e.Value.(*Return)
-		if !ok || e.Phase != model.Return {
-			continue
+		if x := j.calls[e.Call]; x != nil && x.answer != nil && x.returned == i {
+			j.start = len(j.out.Judgements)
+			j.call(x)
 		}
-		invoked, ok := j.invokes[e.Call]
-		if !ok {
-			continue
-		}
-		c, ok := events[invoked].Value.(*Call)
-		if !ok {
-			continue
-		}
-		j.call(e.Call, invoked, i, c, r)
 	}
+	j.once()
 	return j.out
 }
 
-func (j *judge) call(call, invoked, returned int, c *Call, r *Return) {
-	if r.Lost == Answered && r.Code == OK && len(c.Headers) > 0 {
-		j.held(headersAccepted, call, "")
-	} else if r.Lost == Answered && len(c.Headers) > 0 && r.Code == Unauthenticated {
-		j.doubt(headersAccepted, call, "answered UNAUTHENTICATED")
+// judge walks one history.
+type judge struct {
+	events []model.Event
+	terms  Terms
+	topics map[Bytes]*topicLog
+	// ids maps every sequence id to the envelope it names (API-010), hashes
+	// every message hash to the envelope that has it (API-020).
+	ids    map[uint64]*entry
+	hashes map[Bytes]*entry
+	calls  map[int]*exchange
+	pubs   map[*exchange]*publication
+	// subject is what the whole history tells about the subject.
+	subject known
+	out     model.Judged
+	// start is the first judgement of the call that is being judged.
+	start int
+	// clock is the highest server time any answer showed, in nanoseconds.
+	clock uint64
+}
+
+// exchange is one call of the history and what came of it.
+type exchange struct {
+	number   int
+	invoked  int // event index
+	returned int // event index, or the number of events when it never returned
+	call     *Call
+	answer   *Return // nil when it never returned
+	// defects are what is wrong with the request.
+	defects []defect
+}
+
+// answered reports whether the subject answered with a status of its own.
+func (x *exchange) answered() bool { return x.answer != nil && x.answer.Lost == Answered }
+
+func (j *judge) call(x *exchange) {
+	if !x.answered() {
+		return // what a call without an answer did shows elsewhere, or not at all (API-037)
 	}
-	switch {
-	case c.Method == MethodPublish && c.Publish != nil:
-		j.publish(call, c, r)
-	case c.Method == MethodQuery && c.Query != nil:
-		j.query(call, invoked, returned, c, r)
-	case c.Method == MethodNewest && c.Newest != nil:
-		j.newest(call, invoked, returned, c, r)
-	case c.Method == MethodConfiguration:
-		j.configuration(call, r)
-	case c.Method == MethodHealth:
-		j.health(call, c, r)
-	case c.Method == MethodOther:
-		j.other(call, c, r)
+	switch x.call.Method {
+	case MethodPublish:
+		j.publish(j.pubs[x])
+	case MethodQuery:
+		j.query(x)
+	case MethodNewest:
+		j.newest(x)
+	case MethodConfiguration:
+		j.configuration(x)
+	case MethodHealth:
+		j.health(x)
+	case MethodOther:
+		j.other(x)
 	}
 }
 
-// published lists the limits of section 11 that the configuration response has
-// a field for (API-135).
-func published() []string {
-	return []string{"max_envelope_bytes", "max_request_bytes", "max_response_bytes", "max_publish_topics", "max_query_topics", "max_query_limit",
-		"default_query_limit", "max_newest_metadata_topics", "max_newest_full_topics", "max_update_adds", "max_update_removes", "max_stream_topics",
-		"max_static_topics", "max_lookup_identifiers", "max_scw_signatures", "max_identity_entries", "max_update_frames_per_second",
-		"max_update_burst", "max_ping_frames_per_second", "max_ping_burst"}
-}
-
-// byteCeiling is the most that an operator may publish for requests and
-// responses: 25 MiB (section 11, API-135).
-const byteCeiling = 25 << 20
-
-// configuration judges a configuration response (API-131, 135, 162).
-func (j *judge) configuration(call int, r *Return) {
-	switch {
-	case r.Lost != Answered:
-		return
-	case r.Code == Unimplemented:
-		j.breached(configServed, call, "the configuration", "UNIMPLEMENTED")
-		return
-	case r.Code != OK && transient(r.Code):
-		j.doubt(configServed, call, "answered "+r.Code.String())
-		return
-	case r.Code != OK || r.Configuration == nil:
-		j.breached(configServed, call, "the configuration", r.Code.String()+text(r)+r.Garbled)
-		return
-	}
-	c := r.Configuration
-	j.held(configServed, call, "")
-	for _, name := range published() {
-		if c.Limits[name] == 0 {
-			j.breached(limitPublished, call, "a value for "+name, "none")
+// held records that an assertion held on a call, given a witness.
+func (j *judge) held(a model.Assertion, x *exchange, needs string) {
+	const most = 4 // one of them counts, see once; a call on a thousand topics offers a thousand
+	same := 0
+	for _, v := range j.out.Judgements[j.start:] {
+		if v.Assertion.Name != a.Name || !v.Held() {
+			continue
+		}
+		if same++; same == most || v.Needs == needs || v.Needs == "" {
 			return
 		}
 	}
-	j.held(limitPublished, call, "")
-	for _, name := range []string{limitRequestBytes, limitResponseBytes} {
-		j.check(c.Limits[name] <= byteCeiling, limitCeiling, call, "", fmt.Sprintf("%s of at most %d", name, byteCeiling), fmt.Sprint(c.Limits[name]))
-	}
-	for name, set := range j.terms.Configured {
-		if slices.Contains(published(), name) {
-			j.check(c.Limits[name] == set, limitPublished, call, "", fmt.Sprintf("%s %d as configured", name, set), fmt.Sprint(c.Limits[name]))
-		}
-	}
+	j.out.Judgements = append(j.out.Judgements, model.Judgement{Assertion: a, Call: x.number, Needs: needs})
 }
 
-// serving is the standard health status of a service that works.
-const serving = 1
-
-// health judges a health check of the empty name (API-162). Which other names
-// a subject knows is free.
-func (j *judge) health(call int, c *Call, r *Return) {
-	switch {
-	case r.Lost != Answered || c.Service != "":
-		return
-	case r.Code == OK && r.Serving == serving:
-		j.held(healthServed, call, "")
-	case transient(r.Code):
-		j.doubt(healthServed, call, "answered "+r.Code.String())
-	default:
-		j.breached(healthServed, call, "OK and SERVING", fmt.Sprintf("%s, status %d", r.Code, r.Serving))
-	}
-}
-
-// RetiredGet is the path of the read that the specification removed (API-152).
-const RetiredGet = "/xmtp.backend.v1.QueryService/Get"
-
-// other judges a method that the specification retired or never had.
-func (j *judge) other(call int, c *Call, r *Return) {
-	if r.Lost != Answered {
-		return
-	}
-	if c.Path == RetiredGet {
-		if transient(r.Code) {
-			j.doubt(retiredMethod, call, "answered "+r.Code.String())
+// breached records that no legal outcome explains what was seen. more are the
+// events that prove it besides the call's own.
+func (j *judge) breached(a model.Assertion, x *exchange, expected, got string, more ...int) {
+	for _, v := range j.out.Judgements[j.start:] {
+		if v.Assertion.Name == a.Name && v.Breach != nil {
 			return
 		}
-		j.check(r.Code == Unimplemented, retiredMethod, call, callQuery, "UNIMPLEMENTED", r.Code.String())
-		return
 	}
-	if r.Code != Unimplemented {
-		j.remark(retiredMethod, model.Upstream, "answers "+r.Code.String()+" for a method that the specification does not name")
+	events := append(slices.Clone(more), x.invoked, x.returned)
+	slices.Sort(events)
+	j.out.Judgements = append(j.out.Judgements, model.Judgement{Assertion: a, Call: x.number,
+		Breach: &model.Breach{Expected: expected, Got: got, Events: slices.Compact(events)}})
+}
+
+// doubt records that a call could not be judged.
+func (j *judge) doubt(a model.Assertion, x *exchange, why string) {
+	for _, v := range j.out.Judgements[j.start:] {
+		if v.Assertion.Name == a.Name && v.Doubt != "" {
+			return
+		}
 	}
+	j.out.Judgements = append(j.out.Judgements, model.Judgement{Assertion: a, Call: x.number, Doubt: why})
+}
+
+// check records held or breached.
+func (j *judge) check(ok bool, a model.Assertion, x *exchange, needs, expected, got string, more ...int) {
+	if ok {
+		j.held(a, x, needs)
+	} else {
+		j.breached(a, x, expected, got, more...)
+	}
+}
+
+func (j *judge) witness(name string) { j.out.Witnesses[name] = true }
+
+func (j *judge) remark(a model.Assertion, b model.Basis, text string) {
+	j.out.Remarks = append(j.out.Remarks, model.Remark{Requirement: a.Requirement, Basis: b, Text: text})
+}
+
+// once leaves one judgement of each assertion on each call: the breach if there
+// is one, else what held beside its witness, else what held without, else the
+// doubt. Rows and topics of one call are not observations of their own.
+func (j *judge) once() {
+	rank := func(v model.Judgement) int {
+		switch {
+		case v.Breach != nil:
+			return 3
+		case v.Doubt != "":
+			return 0
+		case v.Needs == "" || j.out.Witnesses[v.Needs]:
+			return 2
+		default:
+			return 1
+		}
+	}
+	all := j.out.Judgements
+	kept := all[:0]
+	for from := 0; from < len(all); {
+		to := from
+		for to < len(all) && all[to].Call == all[from].Call {
+			to++
+		}
+		first := len(kept)
+		for _, v := range all[from:to] {
+			at := slices.IndexFunc(kept[first:], func(k model.Judgement) bool { return k.Assertion.Name == v.Assertion.Name })
+			switch {
+			case at < 0:
+				kept = append(kept, v)
+			case rank(v) > rank(kept[first+at]):
+				kept[first+at] = v
+			}
+		}
+		from = to
+	}
+	j.out.Judgements = kept
 }

@@ -1,27 +1,42 @@
 package backend
 
-import (
-	"sort"
-
-	"assay/model"
-)
+import "sort"
 
 // outcome is what a publish certainly did, as far as its answer tells.
 type outcome uint8
 
 const (
 	unsettled outcome = iota // no answer, or one that does not prove rollback (API-037)
-	committed                // a success
-	refused                  // an answer that promises that nothing was stored
+	committed                // a success whose metadata tells what was stored
+	refused                  // nothing of it may ever be stored (API-030, 031, 051)
 )
 
 // publication is one publish of the history with its interval and effect.
 type publication struct {
-	call     int
-	invoked  int // event index
-	returned int // event index, or the number of events when it never returned
-	request  *PublishCall
-	outcome  outcome
+	*exchange
+	outcome outcome
+	// landed is the event that proved an unsettled publish stored after all; 0
+	// when none did. Event 0 proves nothing, because an invoke comes before it.
+	landed int
+}
+
+// request is what the publish asked to store.
+func (p *publication) request() []Sent { return p.call.Publish.Envelopes }
+
+// attempt is one publish that may have stored an envelope, and the envelope's
+// first index in it.
+type attempt struct {
+	*publication
+	index int
+}
+
+// unknowable reports a publish that reached the subject and of which its client
+// cannot know what it did (API-037).
+func (p *publication) unknowable() bool {
+	if p.outcome != unsettled || p.answer == nil || p.answer.Lost == LostRefused {
+		return false
+	}
+	return p.answer.Lost != Answered || p.answer.Code != OK
 }
 
 // entry is one envelope known to be stored.
@@ -32,12 +47,37 @@ type entry struct {
 	// event is the index of the event that proved it stored, and proof the
 	// invoke event of the publish it belongs to.
 	event, proof int
-	// acknowledged is false while only a read has shown it.
-	acknowledged bool
+	// by is the publish whose answer proved it, nil while only a read has shown it.
+	by *publication
 	// size is the canonical length of the envelope in bytes.
 	size int
-	// repeats counts the times it was published again.
-	repeats int
+	// repeats counts the requests that published it again, twins the times that
+	// one request held it more than once.
+	repeats, twins int
+	// reencoded is true when it was published in more than one encoding, retried
+	// when it was published again after an attempt without an answer, shown when
+	// a read returned it as it is known.
+	reencoded, retried, shown bool
+}
+
+// pending is an unsettled publish as one topic sees it.
+type pending struct {
+	*publication
+	// next is the first envelope that is not known to be stored; settled the
+	// event by which all before it were.
+	next, settled int
+}
+
+// coverage is what one query saw of a topic: everything visible above cursor, up to top.
+type coverage struct {
+	event       int
+	cursor, top uint64
+}
+
+// sighting is a sequence id that a read returned.
+type sighting struct {
+	event    int
+	sequence uint64
 }
 
 // topicLog is what is known of one topic.
@@ -46,25 +86,44 @@ type topicLog struct {
 	log     Log
 	stored  map[Digest]*entry
 	ordered []*entry // ascending by sequence id
-	hashes  map[Bytes]*entry
-	// writers are the publishes that name the topic and were not refused.
-	writers []*publication
-	// turnedDown maps what refused publishes tried to store to their calls.
+	// attempts are the publishes that may have stored an envelope, in the order
+	// in which they began; turnedDown are those that promised not to.
+	attempts   map[Digest][]attempt
 	turnedDown map[Digest]*publication
-	// possible maps what unsettled or open publishes may store to them.
-	possible map[Digest]*publication
-	// seen holds the growing highest sequence id that reads returned.
-	seen []sighting
+	// refusals are the answered publishes in turnedDown, in the order in which they began.
+	refusals []refusedEntry
+	// writers are the publishes that committed here, in the order in which they
+	// began, and latest[i] the last event at which one of the first i+1 returned.
+	writers []*publication
+	latest  []int
+	pending []*pending
+	// owed are envelopes of a publish that landed without an answer: they are
+	// stored, under an id that nobody has seen.
+	owed []debt
+	// seen holds the growing highest sequence id that reads returned; covered the
+	// stretches that queries saw whole, and reach the highest end of one.
+	seen    []sighting
+	covered []coverage
+	reach   uint64
+	// rows and bytes bound what the topic can hold at most, largest its longest envelope.
+	rows, bytes, largest uint64
 }
 
-type sighting struct {
-	event    int
-	sequence uint64
+// refusedEntry is an envelope that a refused publish tried to store.
+type refusedEntry struct {
+	identity Digest
+	by       *publication
+}
+
+// debt is an envelope that must be stored because its publish landed.
+type debt struct {
+	identity Digest
+	by       *publication
+	proof    []int
 }
 
 func (l *topicLog) insert(e *entry) {
 	l.stored[e.identity] = e
-	l.hashes[e.meta.Hash] = e
 	i := sort.Search(len(l.ordered), func(i int) bool { return l.ordered[i].meta.Sequence >= e.meta.Sequence })
 	l.ordered = append(l.ordered, nil)
 	copy(l.ordered[i+1:], l.ordered[i:])
@@ -86,31 +145,59 @@ func (l *topicLog) above(cursor uint64) []*entry {
 	return l.ordered[i:]
 }
 
-// quiet reports whether no publish could have changed the topic between two
-// events, and nothing unsettled can still land.
-func (l *topicLog) quiet(from, to int) bool {
-	for _, w := range l.writers {
-		if w.invoked >= to {
-			continue
+// head returns the highest entry known to be stored before the event, or nil.
+func (l *topicLog) head(before int) *entry {
+	for i := len(l.ordered) - 1; i >= 0; i-- {
+		if l.ordered[i].event < before {
+			return l.ordered[i]
 		}
-		switch w.outcome {
-		case committed:
-			if w.returned > from {
-				return false
-			}
-		case unsettled:
-			for _, s := range w.request.Envelopes {
-				if s.Artefact.Topic == l.topic && l.stored[s.Artefact.Identity] == nil {
-					return false
-				}
-			}
+	}
+	return nil
+}
+
+// quiet reports whether everything that the topic could hold during a call was
+// settled before it: no publish could have committed meanwhile, and none of
+// unknown outcome can still land.
+func (l *topicLog) quiet(x *exchange) bool {
+	if i := sort.Search(len(l.writers), func(i int) bool { return l.writers[i].invoked >= x.returned }); i > 0 && l.latest[i-1] > x.invoked {
+		return false
+	}
+	for _, p := range l.pending {
+		if p.invoked < x.returned && !p.settledBefore(l, x.invoked) {
+			return false
 		}
 	}
 	return true
 }
 
+// settledBefore reports whether all that the publish may store on the topic was
+// known to be stored before the event. What a read proved only later may have
+// landed in between.
+func (p *pending) settledBefore(l *topicLog, event int) bool {
+	if p.landed > 0 {
+		return p.landed < event
+	}
+	for ; p.next < len(p.request()); p.next++ {
+		a := p.request()[p.next].Artefact
+		if a.Topic != l.topic {
+			continue
+		}
+		e := l.stored[a.Identity]
+		if e == nil {
+			return false
+		}
+		p.settled = max(p.settled, e.event)
+	}
+	return p.settled < event
+}
+
+// unsettle takes a publish that was thought committed for one of unknown outcome.
+func (l *topicLog) unsettle(p *publication) {
+	l.pending = append(l.pending, &pending{publication: p})
+}
+
 // seenBefore returns the highest sequence id that a read had returned before
-// the event, with that read's event.
+// the event.
 func (l *topicLog) seenBefore(event int) (sighting, bool) {
 	i := sort.Search(len(l.seen), func(i int) bool { return l.seen[i].event >= event })
 	if i == 0 {
@@ -119,188 +206,48 @@ func (l *topicLog) seenBefore(event int) (sighting, bool) {
 	return l.seen[i-1], true
 }
 
-// judge walks one history.
-type judge struct {
-	events []model.Event
-	terms  Terms
-	topics map[Bytes]*topicLog
-	// ids maps every sequence id to the envelope it names (API-010).
-	ids  map[uint64]*entry
-	pubs map[int]*publication
-	// invokes maps a call number to the index of its invoke event.
-	invokes map[int]int
-	out     model.Judged
-	// clock is the highest server time any answer showed, in nanoseconds.
-	clock uint64
-}
-
-func (j *judge) topic(b Bytes, l Log) *topicLog {
-	t := j.topics[b]
-	if t == nil {
-		t = &topicLog{topic: b, log: l, stored: make(map[Digest]*entry), hashes: make(map[Bytes]*entry), turnedDown: make(map[Digest]*publication), possible: make(map[Digest]*publication)}
-		j.topics[b] = t
+// saw notes the highest id that a read returned.
+func (l *topicLog) saw(event int, sequence uint64) {
+	if n := len(l.seen); n == 0 || sequence > l.seen[n-1].sequence {
+		l.seen = append(l.seen, sighting{event: event, sequence: sequence})
 	}
-	return t
 }
 
-// survey finds every publish and what became of it, before anything is judged:
-// a read is judged knowing which publishes were open around it.
-func (j *judge) survey() {
-	for i, e := range j.events {
-		switch v := e.Value.(type) {
-		case *Terms:
-			j.terms = *v
-		case *Call:
-			if e.Phase != model.Invoke {
-				continue
-			}
-			j.invokes[e.Call] = i
-			if v.Method == MethodPublish && v.Publish != nil {
-				j.pubs[e.Call] = &publication{call: e.Call, invoked: i, returned: len(j.events), request: v.Publish}
-			}
-		case *Return:
-			if p := j.pubs[e.Call]; p != nil && e.Phase == model.Return {
-				p.returned = i
-				c := j.events[p.invoked].Value.(*Call)
-				p.outcome = j.effect(c, v)
-			}
+// cover notes a stretch that a query saw whole.
+func (l *topicLog) cover(c coverage) {
+	l.covered = append(l.covered, c)
+	l.reach = max(l.reach, c.top)
+}
+
+// covers returns a query that saw past a sequence id without seeing it.
+func (l *topicLog) covers(sequence uint64) (coverage, bool) {
+	if sequence >= l.reach {
+		return coverage{}, false
+	}
+	for _, c := range l.covered {
+		if c.cursor < sequence && sequence < c.top {
+			return c, true
 		}
 	}
-	for _, e := range j.events {
-		p := j.pubs[e.Call]
-		if p == nil || e.Phase != model.Invoke {
-			continue
-		}
-		named := make(map[Bytes]bool)
-		for _, s := range p.request.Envelopes {
-			a := s.Artefact
-			if a.Topic == "" {
-				continue
-			}
-			t := j.topic(a.Topic, s.Intent.Log)
-			switch p.outcome {
-			case refused:
-				if t.turnedDown[a.Identity] == nil {
-					t.turnedDown[a.Identity] = p
-				}
-				continue
-			default:
-				// The first that may have stored it: a retry is judged by what it retries.
-				if q := t.possible[a.Identity]; q == nil || q.outcome == committed {
-					t.possible[a.Identity] = p
-				}
-			}
-			if !named[a.Topic] {
-				named[a.Topic] = true
-				t.writers = append(t.writers, p)
-			}
+	return coverage{}, false
+}
+
+// alone reports whether p is the only publish that can have stored the envelope
+// by the time it returned, so that the row is p's own and no older one.
+func (l *topicLog) alone(identity Digest, p *publication) bool {
+	tries := l.attempts[identity]
+	return len(tries) > 0 && tries[0].publication == p && (len(tries) == 1 || tries[1].invoked > p.returned)
+}
+
+// owes reports whether the topic holds an envelope under an id nobody has seen.
+// What has been seen meanwhile is forgotten.
+func (l *topicLog) owes() []debt {
+	left := l.owed[:0]
+	for _, d := range l.owed {
+		if l.stored[d.identity] == nil {
+			left = append(left, d)
 		}
 	}
-}
-
-// effect tells what an answer proves about a publish (API-031, 037, 051, 130).
-func (j *judge) effect(c *Call, r *Return) outcome {
-	if r.Lost != Answered || r.Garbled != "" {
-		return unsettled
-	}
-	switch r.Code {
-	case OK:
-		if r.Publish == nil {
-			return unsettled
-		}
-		return committed
-	case InvalidArgument, Aborted, Unimplemented, Unauthenticated:
-		return refused
-	case OutOfRange, ResourceExhausted:
-		// A size code promises rollback only when the request was the oversized message.
-		if uint64(min(c.WireLen, c.CanonicalLen)) > j.terms.Limit(limitRequestBytes) {
-			return refused
-		}
-	}
-	return unsettled
-}
-
-// proof lists the events of a call, ascending.
-func (j *judge) proof(call int, more ...int) []int {
-	events := append([]int(nil), more...)
-	if i, ok := j.invokes[call]; ok {
-		events = append(events, i)
-	}
-	for i := len(j.events) - 1; i >= 0; i-- {
-		if j.events[i].Call == call && j.events[i].Phase == model.Return {
-			events = append(events, i)
-			break
-		}
-	}
-	sort.Ints(events)
-	n := 0
-	for i, e := range events {
-		if i == 0 || e != events[n-1] {
-			events[n] = e
-			n++
-		}
-	}
-	return events[:n]
-}
-
-// held records that an assertion held on a call, given a witness.
-func (j *judge) held(a model.Assertion, call int, needs string) {
-	j.out.Judgements = append(j.out.Judgements, model.Judgement{Assertion: a, Call: call, Needs: needs})
-}
-
-// breached records the opposite.
-func (j *judge) breached(a model.Assertion, call int, expected, got string, more ...int) {
-	j.out.Judgements = append(j.out.Judgements, model.Judgement{Assertion: a, Call: call,
-		Breach: &model.Breach{Expected: expected, Got: got, Events: j.proof(call, more...)}})
-}
-
-// doubt records that a call could not be judged.
-func (j *judge) doubt(a model.Assertion, call int, why string) {
-	j.out.Judgements = append(j.out.Judgements, model.Judgement{Assertion: a, Call: call, Doubt: why})
-}
-
-// check records held or breached.
-func (j *judge) check(ok bool, a model.Assertion, call int, needs, expected, got string, more ...int) {
-	if ok {
-		j.held(a, call, needs)
-	} else {
-		j.breached(a, call, expected, got, more...)
-	}
-}
-
-func (j *judge) witness(name string) { j.out.Witnesses[name] = true }
-
-func (j *judge) remark(a model.Assertion, b model.Basis, text string) {
-	j.out.Remarks = append(j.out.Remarks, model.Remark{Requirement: a.Requirement, Basis: b, Text: text})
-}
-
-// Names of limits the rules use, as the catalogue spells them.
-const (
-	limitEnvelopeBytes  = "max_envelope_bytes"
-	limitRequestBytes   = "max_request_bytes"
-	limitResponseBytes  = "max_response_bytes"
-	limitPublishTopics  = "max_publish_topics"
-	limitQueryTopics    = "max_query_topics"
-	limitQueryMost      = "max_query_limit"
-	limitQueryDefault   = "default_query_limit"
-	limitNewestMetadata = "max_newest_metadata_topics"
-	limitNewestFull     = "max_newest_full_topics"
-)
-
-// retention returns the retention of an envelope in seconds (API-021); ok is
-// false for a payload that never expires.
-func (t Terms) retention(e Envelope) (seconds uint64, ok bool) {
-	switch e.Log.Kind {
-	case Group:
-		if e.Form.Handshake() {
-			return 0, false
-		}
-		return t.Limits["group_message_seconds"], true
-	case Welcome:
-		return t.Limits["welcome_seconds"], true
-	case KeyPackage:
-		return t.Limits["key_package_seconds"], true
-	default:
-		return 0, false
-	}
+	l.owed = left
+	return left
 }
