@@ -177,6 +177,7 @@ func (n *native) connection(ctx context.Context) (*http2.ClientConn, error) {
 	if err != nil {
 		return nil, err
 	}
+	//lint:ignore SA1019 see type native
 	conn, err := n.transport.NewClientConn(raw)
 	if err == nil {
 		// A peer's SETTINGS are the first it sends. So once it has answered a ping

@@ -145,6 +145,9 @@ func join(before, part []byte) []byte {
 
 // decodeMeta reads an EnvelopeMeta. scratch spares an allocation for each.
 func decodeMeta(raw []byte, scratch *backendv1.EnvelopeMeta) (backend.Meta, error) {
+	if len(raw) == 0 {
+		return backend.Meta{}, nil
+	}
 	if err := (proto.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(raw, scratch); err != nil {
 		return backend.Meta{}, errors.New("envelope metadata that does not decode")
 	}
