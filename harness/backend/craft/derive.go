@@ -4,14 +4,22 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"math/rand/v2"
+	"sync"
+	"time"
 
 	"assay/model/backend"
 )
 
-// Crafter makes the artefacts of one scope of a run. It is immutable and safe
-// for concurrent use.
+// Crafter makes the artefacts of one scope of a run. It is safe for concurrent
+// use, and what it remembers changes no bytes.
 type Crafter struct {
-	key [32]byte
+	key     [32]byte
+	parties *parties
+	// packages remembers when each key package was first made.
+	packages *sync.Map
+	clock    func() time.Time
+	// chain is nil until WithChain gives one.
+	chain Contracts
 }
 
 // New returns the crafter of one scope, usually the name of a scenario or
@@ -24,7 +32,7 @@ func New(seed uint64, nonce, scope string) *Crafter {
 		h.Write(binary.BigEndian.AppendUint64(nil, uint64(len(s))))
 		h.Write([]byte(s))
 	}
-	c := &Crafter{}
+	c := &Crafter{parties: &parties{}, packages: &sync.Map{}, clock: time.Now}
 	h.Sum(c.key[:0])
 	return c
 }
@@ -57,8 +65,13 @@ func expand(root [32]byte, n int) []byte {
 // identifier is the identifier in the topic of a log. It depends on the name
 // alone: a group and a commit log of one name share their 16 bytes, an
 // installation and an inbox theirs, so that a subject that keeps only the
-// identifier and forgets the kind mixes topics up and shows it.
+// identifier and forgets the kind mixes topics up and shows it. Where the name
+// is that of an inbox or an installation, the identifier is the inbox's id or the
+// installation's key.
 func (c *Crafter) identifier(l backend.Log) []byte {
+	if id := c.named(l); id != nil {
+		return id
+	}
 	root := c.root("topic", l.Name)
 	return expand(root, l.Kind.IdentifierLength())
 }

@@ -6,13 +6,14 @@
 //
 // All bytes follow from the seed, the nonce, the scope and the symbolic names of
 // an intent, so the same run makes the same requests and two runs never meet on
-// a topic. Craft writes protobuf and MLS framing by hand: only so can it write an
+// a topic. Two things come from outside: the clock by which a key package is
+// valid, and the chain on which contract wallets live. Craft writes protobuf and MLS framing by hand: only so can it write an
 // absent message, a cursor above INT64_MAX, or a length that is one byte too
 // long, and say of each artefact that it is wrong in one way and in no other.
-// The bytes inside ciphertexts, tags and MLS signatures are random-looking: no
-// backend can check them (API-041).
+// Whoever signs an identity update or a key package really signs it, with keys of
+// the run. The bytes inside ciphertexts, tags and signatures of group messages
+// are random-looking: no backend can check them (API-041).
 //
 // It does not check what a subject should answer, and it does not read what one
-// answered; that is for the model and for package wire. Sound identity updates
-// and key packages need keys and an inbox history and are not made here yet.
+// answered; that is for the model and for package wire.
 package craft

@@ -12,11 +12,11 @@ import (
 
 // Envelope makes the encoded ClientEnvelope of an intent, as it goes on the wire,
 // and says what it is. The artefact has no topic when the payload's flaw leaves
-// none to derive. It fails for an intent that has no bytes: a form or flaw of
-// another kind, a size that no encoding of the payload has, or a sound identity
-// update or key package.
+// none to derive; it has another inbox's when an update claims that. It fails for
+// an intent that has no bytes: a form or flaw of another kind, a size that no
+// encoding of the payload has, a contract's signature without a chain.
 func (c *Crafter) Envelope(e backend.Envelope) ([]byte, backend.Artefact, error) {
-	fields, err := c.fields(e)
+	fields, topic, err := c.fields(e)
 	if err != nil {
 		return nil, backend.Artefact{}, err
 	}
@@ -30,30 +30,44 @@ func (c *Crafter) Envelope(e backend.Envelope) ([]byte, backend.Artefact, error)
 		return nil, backend.Artefact{}, fmt.Errorf("envelope on %s does not read back: %w", e.Log, err)
 	}
 	a := backend.Artefact{
+		Topic:        topic,
 		Identity:     Identity(&decoded),
 		WireLen:      len(wire),
 		CanonicalLen: canonicalSize(fields),
 	}
-	if e.Flaw == backend.Sound {
-		a.Topic = c.Topic(e.Log)
-	}
 	return wire, a, nil
 }
 
-// fields builds the envelope's fields in the wanted size.
-func (c *Crafter) fields(e backend.Envelope) ([]field, error) {
+// fields builds the envelope's fields in the wanted size, and finds its topic.
+func (c *Crafter) fields(e backend.Envelope) (fields []field, topic backend.Bytes, err error) {
 	if err := check(e); err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	d := c.draw(e)
-	if e.Size == 0 {
-		return payload(e, d, amounts{pad: natural(e, d.shape)}), nil
+	switch {
+	case e.Update != nil:
+		fields, topic, err = c.update(e.Update)
+	case e.Package != nil:
+		fields, topic, err = c.keyPackage(e.Package)
+	default:
+		d := c.draw(e)
+		a := amounts{pad: natural(e, d.shape)}
+		if e.Size > 0 {
+			if a, err = fit(e, d); err != nil {
+				return nil, "", err
+			}
+		}
+		fields = payload(e, d, a)
+		if e.Flaw == backend.Sound {
+			topic = c.Topic(e.Log)
+		}
 	}
-	a, err := fit(e, d)
 	if err != nil {
-		return nil, err
+		return nil, "", fmt.Errorf("envelope on %s: %w", e.Log, err)
 	}
-	return payload(e, d, a), nil
+	if n := canonicalSize(fields); e.Size > 0 && n != e.Size {
+		return nil, "", fmt.Errorf("envelope on %s is %d bytes long and cannot be %d: leave the size out", e.Log, n, e.Size)
+	}
+	return fields, topic, nil
 }
 
 // fit searches the amounts that give the wanted size. A payload that is too long

@@ -1,84 +1,50 @@
 package craft
 
 import (
-	"crypto/ecdsa"
-	"crypto/sha256"
-	"encoding/hex"
-	"fmt"
 	"strings"
-	"time"
-
-	"github.com/ethereum/go-ethereum/crypto"
 
 	"assay/model/backend"
 )
 
-// identityUpdate is the first update of an inbox, really signed by its owner,
-// with the one flaw of its inbox id.
+// identityUpdate is the first update of an inbox of its own, really signed, with
+// the one flaw of its inbox id: what an intent without an IdentityUpdate says.
 func identityUpdate(e backend.Envelope, d draw) []field {
-	owner := ownerOf(d)
-	inbox := owner.inbox()
+	o := ownerOf(d)
+	inbox := inboxID(o.identifier(), createNonce)
 	switch e.Flaw {
 	case backend.IdentityInboxShort:
 		inbox = inbox[:62]
 	case backend.IdentityInboxText:
-		// As long as an inbox id, and no character of it is a hex digit.
-		inbox = strings.Map(func(r rune) rune { return 'g' + r%16 }, inbox)
+		inbox = notHex(inbox)
 	}
-	return []field{owner.create(inbox)}
+	return []field{o.create(inbox)}
 }
 
-// owner is the account that an inbox starts with.
-type owner struct{ key *ecdsa.PrivateKey }
+// notHex is as long as an inbox id, and no character of it is a hex digit.
+func notHex(id string) string {
+	return strings.Map(func(r rune) rune { return 'g' + r%16 }, id)
+}
 
-// Nonce and time of every first update. Nobody compares the time with a clock.
+// owner is the wallet that such an inbox starts with.
+type owner struct{ *keys }
+
+// Nonce and second of these updates. Nobody compares the time with a clock.
 const (
-	createNonce = 1
-	createTime  = 1_700_000_000_000_000_000
+	createNonce  = 1
+	createSecond = 1_700_000_000
 )
 
-const kindEthereum = 1 // IDENTIFIER_KIND_ETHEREUM
-
 func ownerOf(d draw) owner {
-	root := d.root("owner")
-	for {
-		// All but one in 2^127 numbers of 32 bytes are a key.
-		if key, err := crypto.ToECDSA(root[:]); err == nil {
-			return owner{key}
-		}
-		root = sha256.Sum256(root[:])
-	}
-}
-
-// address is the owner's account in the form that updates carry.
-func (o owner) address() string {
-	return "0x" + hex.EncodeToString(crypto.PubkeyToAddress(o.key.PublicKey).Bytes())
-}
-
-// inbox is the id of the inbox that the owner creates: the hash of account and
-// nonce as text.
-func (o owner) inbox() string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s%d", o.address(), createNonce))
-	return hex.EncodeToString(sum[:])
+	// Every secret leads to a wallet's key.
+	k, _ := newKeys(backend.Wallet, backend.Plainly, d.root("owner"))
+	return owner{k}
 }
 
 // create is the update that creates an inbox with the given id.
 func (o owner) create(inbox string) field {
-	signed := fmt.Sprintf("XMTP : Authenticate to inbox\n\nInbox ID: %s\nCurrent time: %s\n\n- Create inbox\n  (Owner: %s)\n\nFor more info: https://xmtp.org/signatures",
-		inbox, time.Unix(0, createTime).UTC().Format("2006-01-02T15:04:05Z"), o.address())
-	signature := message(3, message(1, bytesOf(1, o.sign(signed))))
-	action := message(1, message(1, text(1, o.address()), number(2, createNonce), signature, number(4, kindEthereum)))
-	return message(identityUpdateField, action, number(2, createTime), text(3, inbox))
-}
-
-// sign makes a personal message's signature of 65 bytes (EIP-191).
-func (o owner) sign(text string) []byte {
-	digest := crypto.Keccak256(fmt.Appendf(nil, "\x19Ethereum Signed Message:\n%d%s", len(text), text))
-	signature, err := crypto.Sign(digest, o.key)
-	if err != nil {
-		// Only a digest of another length than 32 bytes makes Sign fail.
-		return nil
-	}
-	signature[64] += 27
-	return signature
+	signed := signedText(inbox, createSecond, 0, []block{{backend.CreateInbox, backend.Wallet, o.identifier()}}, backend.SoundUpdate)
+	// Only a hash of another length than 32 bytes makes signing fail.
+	b, _ := personal(o.ethereum, signed, backend.Signing{})
+	action := message(1, message(1, text(1, o.identifier()), number(2, createNonce), message(3, message(erc191Field, bytesOf(1, b))), number(4, kindEthereum)))
+	return message(identityUpdateField, action, number(2, timestamp(createSecond, 0)), text(3, inbox))
 }

@@ -171,6 +171,8 @@ func check(e backend.Envelope) error {
 		return fmt.Errorf("encoding %s of an envelope on %s: craft cannot write it", e.Encoding, e.Log)
 	case e.Trailing < 0 || e.Size < 0:
 		return fmt.Errorf("envelope on %s with %d trailing bytes and size %d: neither may be negative", e.Log, e.Trailing, e.Size)
+	case e.Update != nil || e.Package != nil:
+		return checkSigned(e)
 	case e.Flaw == backend.PayloadUnset:
 		if e.Form != backend.Plain || e.Trailing != 0 || e.Size != 0 {
 			return fmt.Errorf("envelope on %s without a payload: it has no form, trailing bytes or size", e.Log)
@@ -185,7 +187,27 @@ func check(e backend.Envelope) error {
 	case e.Trailing > 0 && (e.Log.Kind != backend.Group || e.Flaw != backend.Sound):
 		return fmt.Errorf("envelope on %s with flaw %q cannot have trailing bytes: only a sound group message can", e.Log, e.Flaw)
 	case e.Flaw == backend.Sound && (e.Log.Kind == backend.Identity || e.Log.Kind == backend.KeyPackage):
-		return fmt.Errorf("sound envelope on %s: it needs an update intent with keys and history, an envelope intent has neither", e.Log)
+		return fmt.Errorf("sound envelope on %s: say with Update or Package what it is", e.Log)
+	}
+	return nil
+}
+
+// checkSigned refuses an update or key package that contradicts its envelope.
+func checkSigned(e backend.Envelope) error {
+	log := backend.Log{}
+	switch {
+	case e.Update != nil && e.Package != nil:
+		return fmt.Errorf("envelope on %s is both an update and a key package", e.Log)
+	case e.Update != nil:
+		log = e.Update.Inbox.Log()
+	default:
+		log = e.Package.Installation.Log()
+	}
+	if e.Log != log {
+		return fmt.Errorf("envelope on %s holds what belongs on %s: name that log", e.Log, log)
+	}
+	if e.Flaw != backend.Sound || e.Form != backend.Plain || e.Trailing != 0 {
+		return fmt.Errorf("envelope on %s with flaw %q, form %s and %d trailing bytes: say inside Update or Package what is wrong with it", e.Log, e.Flaw, e.Form, e.Trailing)
 	}
 	return nil
 }
