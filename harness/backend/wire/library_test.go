@@ -53,7 +53,7 @@ func library(t testing.TB, scheme string, s *store) subject.Endpoint {
 		t.Fatal(err)
 	}
 	e := subject.Endpoint{Scheme: scheme, Address: l.Addr().String()}
-	options := []grpc.ServerOption{grpc.MaxRecvMsgSize(64 << 20), grpc.MaxConcurrentStreams(4)}
+	options := []grpc.ServerOption{grpc.MaxRecvMsgSize(4 << 20), grpc.MaxConcurrentStreams(4)}
 	if scheme == "grpcs" {
 		cert, pool := certificate(t)
 		options = append(options, grpc.Creds(credentials.NewServerTLSFromCert(&cert)))
@@ -191,13 +191,36 @@ func TestACallAfterGoAwayGoesOverANewConnectionWhileOldCallsRun(t *testing.T) {
 	}
 }
 
+// A server that refuses a request by its size answers while the request is still
+// being sent, and then resets the stream. Its answer must not be lost by that.
 func TestAServerThatRefusesBeforeTheRequestIsReadIsHeard(t *testing.T) {
-	e := serve(t, "grpc", func(w http.ResponseWriter, r *http.Request) {
+	refuse := func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/grpc")
 		w.Header().Set(statusHeader, "11")
-	})
-	if got := dial(t, e, Options{}).Publish(within(t), make([]byte, 20<<20)); got.Code != backend.OutOfRange || got.Lost != "" {
-		t.Errorf("got %+v", got)
+	}
+	late := func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/grpc")
+		_ = http.NewResponseController(w).Flush()
+		w.Header().Set(http.TrailerPrefix+statusHeader, "11")
+	}
+	for name, c := range map[string]struct {
+		endpoint subject.Endpoint
+		want     backend.Code
+	}{
+		"in headers alone":          {serve(t, "grpc", refuse), backend.OutOfRange},
+		"in trailers":               {serve(t, "grpc", late), backend.OutOfRange},
+		"over TLS":                  {serve(t, "grpcs", late), backend.OutOfRange},
+		"in gRPC-Web headers":       {serve(t, "http", refuse), backend.OutOfRange},
+		"in gRPC-Web over TLS":      {serve(t, "https", refuse), backend.OutOfRange},
+		"as another library does":   {library(t, "grpc", &store{}), backend.ResourceExhausted},
+		"as it does so through TLS": {library(t, "grpcs", &store{}), backend.ResourceExhausted},
+	} {
+		client := dial(t, c.endpoint, Options{})
+		for range 10 {
+			if got := client.Publish(within(t), make([]byte, 20<<20)); got.Code != c.want || got.Lost != "" {
+				t.Errorf("%s: got %+v", name, got)
+			}
+		}
 	}
 }
 
