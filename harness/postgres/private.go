@@ -141,15 +141,17 @@ func (p *private) start(ctx context.Context) (err error) {
 
 // ready waits until the server answers our password.
 func (p *private) ready(ctx context.Context) error {
-	ended := func(context.Context) error {
+	// Whoever took our port may accept and say nothing: the end of our server must end the wait for an answer.
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	go func() {
 		select {
 		case <-p.server.done:
-			return fmt.Errorf("the server ended while starting (%v)", p.server.err)
-		default:
-			return nil
+			cancel(fmt.Errorf("it ended while starting (%v)", p.server.err))
+		case <-ctx.Done():
 		}
-	}
-	w := waiting{timeout: startTimeout, try: startTimeout, pause: 10 * time.Millisecond, ended: ended}
+	}()
+	w := waiting{timeout: startTimeout, try: startTimeout, pause: 10 * time.Millisecond}
 	if _, err := awaitAnswer(ctx, w, p.address(superuser)); err != nil {
 		return fmt.Errorf("running the server%s: %w", p.as.suffix(), err)
 	}
@@ -164,8 +166,9 @@ func (p *private) stop() error {
 	return errors.Join(p.server.stop(stopTimeout), endProcesses(ctx, p.dir.path), p.dir.remove())
 }
 
+// openLog begins a new log: what an earlier attempt said must not explain this one.
 func (p *private) openLog() (*os.File, error) {
-	log, err := os.OpenFile(p.logFile(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	log, err := os.OpenFile(p.logFile(), os.O_CREATE|os.O_TRUNC|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("opening the server's log: %w", err)
 	}

@@ -166,7 +166,7 @@ func TestAnOwnerWhoseDatabaseIsDroppedByOthersEnds(t *testing.T) {
 
 func TestOfTwoSweepsOneGetsTheDatabase(t *testing.T) {
 	s, admin := givenTo(t)
-	const rounds, sweepers = 10, 4
+	const rounds, sweepers = 5, 4
 	for round := range rounds {
 		name := fmt.Sprintf("assay_run_race_%016x", round)
 		if _, err := admin.Exec(t.Context(), `CREATE DATABASE `+name+` TEMPLATE template0`); err != nil {
@@ -206,7 +206,7 @@ func TestSweepsNeverTakeADatabaseThatARunWasGiven(t *testing.T) {
 	}
 	for maker := range 2 {
 		makers.Go(func() {
-			const rounds = 10
+			const rounds = 6
 			for range rounds {
 				d, err := s.CreateDatabase(t.Context(), fmt.Sprint("maker ", maker))
 				if err != nil {

@@ -12,7 +12,7 @@ type waiting struct {
 	try     time.Duration // for one connection: a packet filter may swallow it
 	pause   time.Duration // before the next look
 
-	// ended reports that the server is no more, and that waiting is in vain.
+	// ended reports, if there is no other way to see it, that the server is no more and that waiting is in vain.
 	ended func(context.Context) error
 }
 
@@ -37,7 +37,7 @@ func awaitAnswer(ctx context.Context, w waiting, addresses ...address) (address,
 			}
 			last = err
 		}
-		if ctx.Err() == nil {
+		if w.ended != nil && ctx.Err() == nil {
 			if err := w.ended(ctx); err != nil {
 				return address{}, err
 			}
