@@ -308,7 +308,7 @@ func TestHostileAnswersAreNoVerdict(t *testing.T) {
 		{"an error with an endless text", answer(200, `{"jsonrpc":"2.0","id":ID,"error":{"code":3,"message":"`+token+strings.Repeat("x", 10000)+`","data":"0x08c379a0"}}`), CallFailed, 3, 1},
 		{"too many requests", answer(429, token), HTTPFailure, 429, 1},
 		{"unauthorized", answer(401, token), HTTPFailure, 401, 1},
-		{"a redirect", http.RedirectHandler("/elsewhere", 307), HTTPFailure, 307, 1},
+		{"a redirect", http.RedirectHandler("/elsewhere", http.StatusTemporaryRedirect), HTTPFailure, 307, 1},
 		{"a gateway that lost its node is asked twice", answer(502, token), HTTPFailure, 502, 2},
 		{"a node that is starting is asked twice", answer(503, token), HTTPFailure, 503, 2},
 		{"a connection that breaks is tried twice", http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }), Unreachable, 0, 2},

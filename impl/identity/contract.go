@@ -35,19 +35,21 @@ type WalletClaim struct {
 // verify remembers the signature by its raw bytes. The block and the spelling
 // of the account are not signed, so they must not make a used one fresh.
 func (s ContractSignature) verify(ctx context.Context, m message, wallets WalletVerifier) (Signed, *Error) {
-	const rule = RuleContractSignature
+	if wallets == nil {
+		return Signed{}, refuse(Unavailable, RuleContractSignature, "no chain is configured, so wallet %q cannot be asked", s.Account)
+	}
 	valid, err := wallets.VerifyWallet(ctx, WalletClaim{s.Account, s.Block, m.eip191, s.Bytes})
 	if err != nil {
-		e := refuse(Unavailable, rule, "wallet %q could not be asked at block %d", s.Account, s.Block)
+		e := refuse(Unavailable, RuleContractSignature, "wallet %q could not be asked at block %d", s.Account, s.Block)
 		e.cause = err
 		return Signed{}, e
 	}
 	if !valid {
-		return Signed{}, refuse(InvalidSignature, rule, "wallet %q does not accept the signature at block %d", s.Account, s.Block)
+		return Signed{}, refuse(InvalidSignature, RuleContractSignature, "wallet %q does not accept the signature at block %d", s.Account, s.Block)
 	}
 	number, ok := s.Account.ChainNumber()
 	if !ok {
-		return Signed{}, refuse(InvalidSignature, rule, "chain %q has no number, so no member can be tied to it", s.Account.Chain)
+		return Signed{}, refuse(InvalidSignature, RuleContractSignature, "chain %q has no number, so no member can be tied to it", s.Account.Chain)
 	}
 	return Signed{
 		By:     EthereumAddress(strings.ToLower(s.Account.Address)),

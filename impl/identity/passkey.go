@@ -72,14 +72,17 @@ func (s PasskeySignature) check(text string) (used string, err error) {
 // parseP256 reads a SEC1 point: 65 bytes uncompressed or 33 compressed.
 func parseP256(b []byte) (*ecdsa.PublicKey, error) {
 	curve := elliptic.P256()
+	uncompressed := b
 	if len(b) == 33 {
 		x, y := elliptic.UnmarshalCompressed(curve, b)
 		if x == nil {
 			return nil, errors.New("the compressed passkey is no point of P-256")
 		}
-		return &ecdsa.PublicKey{Curve: curve, X: x, Y: y}, nil
+		uncompressed = append([]byte{4}, make([]byte, 64)...)
+		x.FillBytes(uncompressed[1:33])
+		y.FillBytes(uncompressed[33:])
 	}
-	public, err := ecdsa.ParseUncompressedPublicKey(curve, b)
+	public, err := ecdsa.ParseUncompressedPublicKey(curve, uncompressed)
 	if err != nil {
 		return nil, fmt.Errorf("the passkey of %d bytes is no SEC1 point of P-256", len(b))
 	}

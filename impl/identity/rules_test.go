@@ -329,6 +329,12 @@ func TestAnOutageKeepsItsCauseAndNotItsText(t *testing.T) {
 	}
 }
 
+func TestWithoutAVerifierNoWalletCanBeAsked(t *testing.T) {
+	b := newInbox(t, scw(), 0)
+	b.v = validator(nil)
+	b.refuse(Unavailable, RuleContractSignature, create(scw(), 0))
+}
+
 func TestAStoredUpdateThatFailsIsNamed(t *testing.T) {
 	b := newInbox(t, scw(), 0)
 	b.v = validator(verdicts{scw().account: true})

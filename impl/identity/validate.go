@@ -12,7 +12,7 @@ import (
 type Config struct {
 	// Rules is ReferenceRules, or a copy with a deliberate fault.
 	Rules Rules
-	// Wallets is asked about contract signatures.
+	// Wallets is asked about contract signatures. Nil knows no chain.
 	Wallets WalletVerifier
 	// MaxWalletSignatures is how many contract signatures one new update may
 	// carry (API-044: 100). Stored updates were counted when they came.
