@@ -43,6 +43,10 @@ type Parts struct {
 	PlanQuery func(*backendv1.QueryRequest) (QueryPlan, error)
 	// PlanNewest checks a newest read and lays down what to read.
 	PlanNewest func(*backendv1.QueryNewestRequest) (NewestPlan, error)
+	// PlanLookup checks an inbox lookup and normalizes what to look for.
+	PlanLookup func(*backendv1.GetInboxIdsRequest) ([]Identifier, error)
+	// Wallets asks smart contract wallets; nil answers UNIMPLEMENTED.
+	Wallets WalletVerifier
 	// Configuration is what is published of the configuration (API-135).
 	Configuration func(*config.Config) *backendv1.GetConfigurationResponse
 
@@ -78,7 +82,8 @@ type IdentityValidator interface {
 	ValidateIdentityUpdate(ctx context.Context, history []*associations.IdentityUpdate, update *associations.IdentityUpdate) ([]Association, error)
 }
 
-// Standard returns the parts that the specification asks for.
+// Standard returns the parts that the specification asks for, but for those that
+// need a clock or a network: KeyPackages, Identity and Wallets are nil.
 func Standard(store Store, c config.Config) Parts {
 	return Parts{
 		Store:         store,
@@ -90,6 +95,7 @@ func Standard(store Store, c config.Config) Parts {
 		Resolve:       FirstEnvelope,
 		PlanQuery:     QueryPlanner(c.Limits),
 		PlanNewest:    NewestPlanner(c.Limits),
+		PlanLookup:    LookupPlanner(c.Limits),
 		Configuration: PublishedConfiguration,
 	}
 }

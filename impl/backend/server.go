@@ -26,7 +26,7 @@ type Server struct {
 // neither it nor the parts may change afterwards.
 func New(parts Parts, c config.Config, log *slog.Logger) (*Server, error) {
 	if parts.Store == nil || parts.Encode == nil || parts.Hash == nil || parts.Decode == nil || parts.Retention == nil ||
-		parts.LockKey == nil || parts.Resolve == nil || parts.PlanQuery == nil || parts.PlanNewest == nil || parts.Configuration == nil {
+		parts.LockKey == nil || parts.Resolve == nil || parts.PlanQuery == nil || parts.PlanNewest == nil || parts.PlanLookup == nil || parts.Configuration == nil {
 		return nil, errors.New("a backend needs all its parts: start from backend.Standard")
 	}
 	s := &Server{

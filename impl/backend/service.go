@@ -20,7 +20,7 @@ func newServices(parts *Parts, c config.Config, log *slog.Logger) Services {
 		Publish:       &publishService{publisher: NewPublisher(parts, c.Limits), log: log},
 		Query:         &queryService{parts: parts, reader: NewReader(parts, c.Limits), log: log},
 		Subscription:  backendv1.UnimplementedSubscriptionServiceServer{},
-		Identity:      backendv1.UnimplementedIdentityServiceServer{},
+		Identity:      &identityService{parts: parts, limits: c.Limits, log: log},
 		Configuration: &configurationService{published: parts.Configuration(&c)},
 	}
 	if parts.Services != nil {

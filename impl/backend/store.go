@@ -27,8 +27,9 @@ const (
 	PointCommit       Point = "commit"
 	PointRollback     Point = "rollback"
 
-	PointQuery  Point = "query.page"
-	PointNewest Point = "newest.read"
+	PointQuery         Point = "query.page"
+	PointNewest        Point = "newest.read"
+	PointLookupInboxes Point = "lookup.read"
 )
 
 // Store is the database as the pipeline sees it: one method is one statement,
@@ -52,6 +53,9 @@ type Store interface {
 	// with payloads only if asked for them; maxBytes is as in Query. Topics
 	// repeat no topic.
 	Newest(ctx context.Context, topics []Topic, payloads bool, maxBytes int64) (Page, error)
+	// Inboxes finds the inbox with the latest association of each identifier
+	// that has not been revoked (API-122), leaving out those without one.
+	Inboxes(ctx context.Context, identifiers []Identifier) ([]Resolved, error)
 }
 
 // Tx is an open transaction. It belongs to one request. Locks that it takes are

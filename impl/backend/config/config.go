@@ -69,7 +69,9 @@ type Retention struct {
 
 // Validation bounds what verification keeps.
 type Validation struct {
-	MaxSCWCacheEntries uint32 `toml:"max_scw_cache_entries" doc:"contract verdicts that are remembered"`
+	MaxSCWCacheEntries      uint32 `toml:"max_scw_cache_entries" doc:"contract verdicts that are remembered"`
+	MaxIdentityCacheEntries uint32 `toml:"max_identity_cache_entries" doc:"verified identity updates that are remembered"`
+	MaxChainCallMS          uint32 `toml:"max_chain_call_ms" doc:"longest wait for a chain's answer"`
 }
 
 // Limits is the table of section 11.
@@ -118,7 +120,7 @@ func Default() Config {
 		Publishing: Publishing{MaxPublishDurationMS: 10_000, MaxBarrierWaitMS: 1_000},
 		Streams:    Streams{PollIntervalMS: 100, MaxGapRanges: 10_000, KeepaliveIntervalMS: 30_000, MaxPongWaitMS: 90_000},
 		Retention:  Retention{GroupMessageSeconds: ninetyDays, WelcomeSeconds: ninetyDays, KeyPackageSeconds: ninetyDays},
-		Validation: Validation{MaxSCWCacheEntries: 10_000},
+		Validation: Validation{MaxSCWCacheEntries: 10_000, MaxIdentityCacheEntries: 10_000, MaxChainCallMS: 5_000},
 		Limits: Limits{
 			MaxEnvelopeBytes: mebibyte, MaxRequestBytes: maxMessageBytes, MaxResponseBytes: maxMessageBytes,
 			MaxPublishTopics: 1000, MaxQueryTopics: 1000, MaxQueryLimit: 1000, DefaultQueryLimit: 100,
@@ -139,5 +141,8 @@ func (p Publishing) Budget() time.Duration { return millis(p.MaxPublishDurationM
 
 // DrainTimeout is how long calls may finish after a stop is asked for.
 func (s Server) DrainTimeout() time.Duration { return millis(s.MaxDrainDurationMS) }
+
+// ChainTimeout is the longest wait for a chain's answer.
+func (v Validation) ChainTimeout() time.Duration { return millis(v.MaxChainCallMS) }
 
 func millis(n uint32) time.Duration { return time.Duration(n) * time.Millisecond }

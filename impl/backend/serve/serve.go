@@ -12,10 +12,13 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"time"
 
 	"assay/impl/backend"
 	"assay/impl/backend/config"
 	"assay/impl/backend/store"
+	"assay/impl/chain"
+	"assay/impl/identity"
 	"assay/impl/postgres"
 )
 
@@ -49,7 +52,20 @@ func Run(ctx context.Context, c config.Config, o Options) error {
 		return fmt.Errorf("database.url: %w", err)
 	}
 	defer db.Close()
+	chains, err := chain.New(chain.Config{Routes: c.Chains, Timeout: c.Validation.ChainTimeout(), CacheEntries: int(c.Validation.MaxSCWCacheEntries)})
+	if err != nil {
+		return fmt.Errorf("chains: %w", err)
+	}
+	defer chains.Close()
 	parts := backend.Standard(db, c)
+	parts.KeyPackages = backend.KeyPackageRules(time.Now)
+	parts.Identity = backend.IdentityRules(identity.NewValidator(identity.Config{
+		Rules:               identity.ReferenceRules(),
+		Wallets:             chains,
+		MaxWalletSignatures: int(c.Limits.MaxSCWSignatures),
+		Remember:            int(c.Validation.MaxIdentityCacheEntries),
+	}))
+	parts.Wallets = wallets{chains}
 	if o.Mutate != nil {
 		o.Mutate(&parts, &c)
 	}

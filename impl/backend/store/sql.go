@@ -8,7 +8,7 @@ import (
 // statements are all the SQL that serves a call. They are made once and never
 // change.
 var statements = struct {
-	lookup, history, query, newest, newestFull                    postgres.Statement
+	lookup, history, query, newest, newestFull, inboxes           postgres.Statement
 	lockIdentity, lock, recheck, heads, allocate, insert, project postgres.Statement
 }{
 	lookup:  at(backend.PointLookup, findStored),
@@ -100,6 +100,15 @@ SELECT `+entryColumns+`,
 FROM (SELECT sequence_id FROM candidate ORDER BY sequence_id LIMIT $3::bigint) AS page
 JOIN envelope AS e USING (sequence_id)
 ORDER BY e.sequence_id`),
+
+	inboxes: at(backend.PointLookupInboxes, `
+SELECT w.place, found.inbox_id
+FROM unnest($1::text[], $2::smallint[]) WITH ORDINALITY AS w (identifier, identifier_kind, place)
+CROSS JOIN LATERAL (
+	SELECT a.inbox_id FROM identifier_association AS a
+	WHERE a.identifier = w.identifier AND a.identifier_kind = w.identifier_kind AND a.revocation_sequence_id IS NULL
+	ORDER BY a.association_sequence_id DESC LIMIT 1
+) AS found`),
 
 	// Head and row in one statement: between two there could be another head.
 	newest: at(backend.PointNewest, `

@@ -132,6 +132,27 @@ func scanEntry(rows pgx.Rows, page *backend.Page, payloads bool) error {
 	return nil
 }
 
+// Inboxes implements [backend.Store].
+func (s *Store) Inboxes(ctx context.Context, identifiers []backend.Identifier) ([]backend.Resolved, error) {
+	texts, kinds := make([]string, len(identifiers)), make([]int16, len(identifiers))
+	for i, id := range identifiers {
+		texts[i], kinds[i] = id.Text, id.Kind
+	}
+	var found []backend.Resolved
+	err := s.pool.Read(ctx, statements.inboxes, func(rows pgx.Rows) error {
+		var place int64
+		var inbox []byte
+		if err := rows.Scan(&place, &inbox); err != nil {
+			return err
+		}
+		r := backend.Resolved{Index: int(place) - 1}
+		copy(r.Inbox[:], inbox)
+		found = append(found, r)
+		return nil
+	}, texts, kinds)
+	return found, translate(err)
+}
+
 func wire(topics []backend.Topic) [][]byte {
 	out := make([][]byte, len(topics))
 	for i, t := range topics {
