@@ -134,7 +134,7 @@ func parseLog(w []word) (rules.Log, []word, error) {
 }
 
 // parsePublish reads: KIND NAME ["content"] [FORM] [encoding E] [trailing N]
-// [size N] [flaw "…"] [times N], …
+// [outer NAME] [size N] [flaw "…"] [times N], …
 func parsePublish(words []word, cut bool) (schedule.Operation, error) {
 	var envelopes []rules.Envelope
 	for _, item := range items(words) {
@@ -186,6 +186,11 @@ func parseEnvelope(w []word) ([]rules.Envelope, error) {
 		switch {
 		case head.quoted:
 			e.Content = head.text
+		case head.text == "outer":
+			var a word
+			if a, err = argument(); err == nil {
+				e.Outer = a.text
+			}
 		case head.text == "trailing":
 			err = number(&e.Trailing)
 		case head.text == "size":

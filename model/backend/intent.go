@@ -204,7 +204,10 @@ type Envelope struct {
 	Log Log `json:"log"`
 	// Content names the payload: equal names on one log give equal bytes.
 	Content string `json:"content,omitempty"`
-	Form    Form   `json:"form,omitempty"`
+	// Outer names the fields around the payload: sender HMAC, HPKE key, signature.
+	// Envelopes that differ in it alone carry the same payload and are not equal.
+	Outer string `json:"outer,omitempty"`
+	Form  Form   `json:"form,omitempty"`
 	// Flaw is what is wrong with it; Sound when nothing is.
 	Flaw     Flaw     `json:"flaw,omitempty"`
 	Encoding Encoding `json:"encoding,omitempty"`
