@@ -90,7 +90,7 @@ func (j *judge) head(x *exchange, where string, s *span, row Row) {
 	t, m := s.topic, row.Meta
 	still := t.quiet(x)
 	switch {
-	case still && len(t.ordered) == 0 && len(t.owes()) == 0:
+	case still && len(t.ordered) == 0 && len(t.owes()) == 0 && (!row.HasEnvelope || t.turnedDown[row.Identity] == nil):
 		j.breached(newestPresent, x, "no result for topic "+t.log.String()+", which has no envelope", fmt.Sprintf("%ssequence id %d", where, m.Sequence))
 		return
 	case !row.HasMeta || !m.HasCursor || !m.HasHash || !m.HasTopic || len(m.Hash) != 32:

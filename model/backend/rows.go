@@ -83,9 +83,15 @@ func (j *judge) revealed(x *exchange, where string, t *topicLog, row Row, agrees
 	}
 	breaches := len(j.out.Judgements)
 	j.enterRow(x, where, t, &entry{identity: row.Identity, intent: s.Intent, meta: m, event: x.returned, proof: p.invoked, size: s.Artefact.CanonicalLen, shown: true})
-	if len(tries) == 1 && p.unknowable() && p.landed == 0 {
+	switch {
+	case len(tries) > 1 || !p.unknowable():
+	case p.landed == 0:
 		p.landed = x.returned
 		j.owe(p.publication, x)
+	default:
+		if p.owed--; p.owed == 0 {
+			j.held(landsWhole, x, "")
+		}
 	}
 	for _, v := range j.out.Judgements[breaches:] {
 		if v.Breach != nil {
@@ -98,12 +104,13 @@ func (j *judge) revealed(x *exchange, where string, t *topicLog, row Row, agrees
 // owe notes what else must be stored now that one row of a publish is: all of
 // it, under ids that only a read can tell (API-030).
 func (j *judge) owe(p *publication, x *exchange) {
-	for _, s := range p.request() {
+	for i, s := range p.request() {
 		a := s.Artefact
 		t := j.topics[a.Topic]
-		if t == nil || t.stored[a.Identity] != nil || len(t.attempts[a.Identity]) != 1 {
+		if t == nil || t.stored[a.Identity] != nil || len(t.attempts[a.Identity]) != 1 || t.attempts[a.Identity][0].index != i {
 			continue
 		}
+		p.owed++
 		t.owed = append(t.owed, debt{identity: a.Identity, by: p, proof: []int{p.invoked, x.invoked, x.returned}})
 	}
 }

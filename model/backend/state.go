@@ -18,6 +18,9 @@ type publication struct {
 	// landed is the event that proved an unsettled publish stored after all; 0
 	// when none did. Event 0 proves nothing, because an invoke comes before it.
 	landed int
+	// owed counts the envelopes that must be stored since then and that no read
+	// has shown yet.
+	owed int
 }
 
 // request is what the publish asked to store.
