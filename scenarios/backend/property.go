@@ -187,7 +187,9 @@ func (w *walk) flawed() []rules.Envelope {
 	return slices.Insert(out, w.choice.Intn(len(out)+1, "where"), bad)
 }
 
-func (w *walk) limit() uint32 { return generate.Pick[uint32](w.choice, "limit", 0, 1, 2, 3, 7, 100, 5000) }
+func (w *walk) limit() uint32 {
+	return generate.Pick[uint32](w.choice, "limit", 0, 1, 2, 3, 7, 100, 5000)
+}
 
 func (w *walk) reads(cursors bool) []rules.Read {
 	out := make([]rules.Read, 1+generate.Weighted(w.choice, "topics", 5, 3, 2, 1))

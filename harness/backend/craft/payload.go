@@ -51,9 +51,9 @@ func payload(e backend.Envelope, d draw, a amounts) []field {
 func groupEnvelope(e backend.Envelope, d draw, a amounts) []field {
 	data := groupMessage(e, d, a)
 	shape := d.shape
-	hmac, push := d.bytes("sender hmac", 32+a.extra), shape[8]&1 == 1
+	hmac, push := d.bytes("sender hmac"+e.Outer, 32+a.extra), shape[8]&1 == 1
 	if a.bare {
-		hmac, push = d.bytes("sender hmac", a.extra), false
+		hmac, push = d.bytes("sender hmac"+e.Outer, a.extra), false
 	}
 	return []field{message(groupMessageField, bytesOf(1, data), bytesOf(2, hmac), flag(3, push))}
 }
@@ -83,7 +83,7 @@ func welcomeEnvelope(e backend.Envelope, d draw, a amounts) []field {
 	fields := []field{
 		bytesOf(1, key),
 		bytesOf(2, d.bytes("welcome", a.pad)),
-		bytesOf(3, d.bytes("hpke key", hpke)),
+		bytesOf(3, d.bytes("hpke key"+e.Outer, hpke)),
 		number(4, algorithm),
 	}
 	if e.Form == backend.Pointer {
@@ -114,10 +114,10 @@ func commitLogEnvelope(e backend.Envelope, d draw, a amounts) []field {
 		number(5, uint64(shape[13])),
 		bytesOf(6, d.bytes("applied authenticator", 32)),
 	}
-	signature, signer := d.bytes("signature", signatureLength+a.extra), d.bytes("signer", pick(shape[14], 0, keyLength))
+	signature, signer := d.bytes("signature"+e.Outer, signatureLength+a.extra), d.bytes("signer", pick(shape[14], 0, keyLength))
 	if a.bare {
 		plain = []field{plain[0], plain[2]}
-		signature, signer = d.bytes("signature", a.extra), nil
+		signature, signer = d.bytes("signature"+e.Outer, a.extra), nil
 	}
 	entry := writer{}.append(nil, plain)
 	if e.Flaw == backend.CommitLogGarbage {
