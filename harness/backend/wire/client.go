@@ -43,7 +43,8 @@ type Header struct{ Name, Value string }
 // Client makes calls to one endpoint. Native gRPC shares one connection between
 // all calls, and calls above the peer's stream limit wait (API-132); gRPC-Web
 // opens as many as it needs. A lost connection is replaced by the next call. A
-// Client is safe for concurrent use.
+// call waits for its answer as long as its context lets it, so that one should
+// have a deadline. A Client is safe for concurrent use.
 type Client struct {
 	endpoint   subject.Endpoint
 	header     map[string][]string
