@@ -1,0 +1,237 @@
+package check
+
+import (
+	"fmt"
+	"slices"
+	"sort"
+)
+
+// last returns the last rank of g's log at which an ascending column has the
+// value it has at g: that is where the value comes from.
+func (c *checker) last(column []Order, g uint32) uint32 {
+	end := c.start[c.f.logOf(c.row[g])+1]
+	return g + uint32(sort.Search(int(end-g), func(i int) bool { return column[g+uint32(i)] > column[g] })) - 1
+}
+
+// shows lists the read that shows a rank or one above it, and that rank.
+func (c *checker) shows(g uint32) (proved uint32, out []op) {
+	if o, ok := c.at(c.shown[g]); ok {
+		out = append(out, o)
+	}
+	return c.last(c.shown, g), out
+}
+
+// stores lists the operations that prove a rank, or one above it, stored and not
+// hidden by until, and that rank. The rule is Atomic when not the answer to its
+// append proves it but another of the append's entries.
+func (c *checker) stores(g uint32) (rule Rule, proved uint32, out []op) {
+	proved = c.last(c.until, g)
+	e := c.f.rowEntry[c.row[proved]]
+	add := func(o op) {
+		if !slices.Contains(out, o) {
+			out = append(out, o)
+		}
+	}
+	for _, event := range []Order{c.until[proved], c.stored[e]} {
+		// They differ when the entry stayed hidden behind another append.
+		if o, ok := c.at(event); ok {
+			add(o)
+		}
+	}
+	i := c.owner[e]
+	if i == noOwner || i == manyOwners {
+		if o := c.claimant(c.row[proved]); len(o) > 0 {
+			add(o[0])
+		}
+		return Fresh, proved, out
+	}
+	add(op{tableAppend, int(i)})
+	if c.stored[e] < c.f.appends.returned[i] || c.f.appends.outcome[i] == Unknown {
+		return Atomic, proved, out
+	}
+	return Fresh, proved, out
+}
+
+// judgeAppendOrder judges that no append began after a higher position of its
+// log was visible.
+func (c *checker) judgeAppendOrder() {
+	for l := 1; l+1 < len(c.start); l++ {
+		for g := c.start[l]; g < c.start[l+1]; g++ {
+			e := c.f.rowEntry[c.row[g]]
+			if c.first[e] > min(c.shown[g], c.until[g]) {
+				c.tooLow(Log(l), g, e)
+			}
+		}
+	}
+	a := &c.f.appends
+	for i := range a.len() {
+		from, to := a.items(i)
+		if a.outcome[i] != Stored || from == to {
+			continue
+		}
+		for k := from; k < to; k++ {
+			if g := c.rank[a.row[k]]; g != noRank && g > c.start[c.f.logOf(a.row[k])] && c.owner[a.entry[k]] == uint32(i) {
+				c.report.appends[i] |= 1<<InOrder | 1<<Below
+				break
+			}
+		}
+	}
+}
+
+// tooLow reports an entry that was appended after its rank was visible.
+func (c *checker) tooLow(l Log, g uint32, e Entry) {
+	o := c.earliest(e)
+	name, pos := c.f.logName[l], c.position(g)
+	v := finding{op: o, log: l, got: fmt.Sprint(pos)}
+	switch proved := c.last(c.shown, g); {
+	case c.shown[g] < c.first[e] && proved == g:
+		read, _ := c.at(c.shown[g])
+		if c.full(Known, read) {
+			return
+		}
+		v.rule, v.op, v.others, v.positions = Known, read, []op{o}, []uint64{pos}
+		v.expected = "only entries that an append to " + name + " may have stored"
+		v.got = fmt.Sprintf("position %d, whose append had not begun", pos)
+	case c.shown[g] < c.first[e]:
+		if c.full(Below, o) {
+			return
+		}
+		_, v.others = c.shows(g)
+		v.rule, v.positions = Below, []uint64{pos, c.position(proved)}
+		v.expected = fmt.Sprintf("a position above %d of %s, which a read had shown before this append began", c.position(proved), name)
+	default:
+		if c.full(InOrder, o) {
+			return
+		}
+		_, proved, v.others = c.stores(g)
+		v.rule, v.positions = InOrder, []uint64{pos, c.position(proved)}
+		v.expected = fmt.Sprintf("a position above %d of %s, which was stored before this append began", c.position(proved), name)
+	}
+	c.find(v)
+}
+
+// earliest returns the first append that may have stored an entry.
+func (c *checker) earliest(e Entry) op {
+	if i := c.owner[e]; i != noOwner && i != manyOwners {
+		return op{tableAppend, int(i)}
+	}
+	o, _ := c.at(c.first[e])
+	return o
+}
+
+// judgeRecency judges that reads of the primary show what was visible before
+// they began.
+func (c *checker) judgeRecency() {
+	p := &c.f.pages
+	for i := range p.len() {
+		if p.flags[i]&flagLag == 0 {
+			c.judgePageRecency(op{tablePage, i})
+		}
+	}
+	h := &c.f.heads
+	for i := range h.len() {
+		if h.flags[i]&flagLag != 0 {
+			continue
+		}
+		for _, head := range h.heads(i) {
+			g := c.start[head.Log]
+			if head.Position != 0 {
+				g = c.above(head.Log, head.Position)
+				if g > c.start[head.Log] {
+					c.report.heads[i] |= c.recent(g-1, h.invoked[i])
+				}
+			}
+			c.lacks(op{tableHead, i}, head.Log, g, h.invoked[i], false)
+		}
+	}
+	c.judgeTargets()
+}
+
+func (c *checker) judgePageRecency(o op) {
+	p, i := &c.f.pages, o.index
+	rowFrom, rowTo := p.rows(i)
+	if rowFrom < rowTo {
+		if g := c.rank[p.row[rowFrom]]; g != noRank {
+			c.report.pages[i] |= c.recent(g, p.invoked[i])
+		}
+	}
+	if p.flags[i]&flagMore != 0 {
+		return
+	}
+	filled := p.limit[i] > 0 && rowTo-rowFrom >= p.limit[i]
+	from, to := p.spans(i)
+	for s := from; s < to; s++ {
+		c.lacks(o, p.spanLog[s], c.next[s], p.invoked[i], filled)
+	}
+}
+
+// recent returns the rules that a read which shows a rank upholds by it.
+func (c *checker) recent(g uint32, invoked Order) (held uint32) {
+	if c.until[g] < invoked {
+		held |= 1 << Fresh
+	}
+	if c.shown[g] < invoked {
+		held |= 1 << Forward
+	}
+	return held
+}
+
+// lacks judges a read of the primary that shows nothing of a log from rank g on.
+// A full page that says nothing was cut is wrong in what it says, not in what it
+// shows.
+func (c *checker) lacks(o op, l Log, g uint32, invoked Order, filled bool) {
+	if g >= c.start[l+1] {
+		return
+	}
+	what := func() string { return fmt.Sprintf("position %d of %s", c.position(g), c.f.logName[l]) }
+	v := finding{op: o, log: l, got: "a read without it"}
+	switch {
+	case c.until[g] >= invoked && c.shown[g] >= invoked:
+		return
+	case filled && !c.full(More, o):
+		if c.shown[g] < invoked {
+			_, v.others = c.shows(g)
+		} else {
+			_, _, v.others = c.stores(g)
+		}
+		v.rule, v.positions = More, []uint64{c.position(g)}
+		v.expected, v.got = "has_more true: "+what()+" was visible before this read began", "has_more false"
+		c.find(v)
+		return
+	case filled:
+		return
+	}
+	if c.shown[g] < invoked && !c.full(Forward, o) {
+		proved, others := c.shows(g)
+		v.rule, v.others, v.positions = Forward, others, positions(c.position(g), c.position(proved))
+		v.expected = what() + ", which a read had shown before this one began"
+		if proved != g {
+			v.expected = fmt.Sprintf("%s, which is below %d, which a read had shown before this one began", what(), c.position(proved))
+		}
+		c.find(v)
+	}
+	if c.until[g] >= invoked || c.counts[Fresh] >= MostFindings && c.counts[Atomic] >= MostFindings && c.full(Fresh, o) {
+		return
+	}
+	rule, proved, others := c.stores(g)
+	if c.full(rule, o) {
+		return
+	}
+	v.rule, v.others, v.positions = rule, others, positions(c.position(g), c.position(proved))
+	v.expected = what() + ", which was stored before this read began"
+	if proved != g {
+		v.expected = fmt.Sprintf("%s, which is below %d, which was visible before this read began", what(), c.position(proved))
+	}
+	if rule == Atomic {
+		v.expected += ": another part of its append had been shown"
+	}
+	c.find(v)
+}
+
+// positions lists two positions, or one when they are equal.
+func positions(a, b uint64) []uint64 {
+	if a == b {
+		return []uint64{a}
+	}
+	return []uint64{a, b}
+}

@@ -1,0 +1,409 @@
+package check
+
+import (
+	"fmt"
+	"slices"
+)
+
+const (
+	noOwner    uint32 = 1<<32 - 1
+	manyOwners uint32 = 1<<32 - 2
+)
+
+// surveyAppends finds when each entry can have been stored, and by whom.
+func (c *checker) surveyAppends() {
+	n := len(c.f.entryLog)
+	c.first, c.stored, c.owner = make([]Order, n), make([]Order, n), make([]uint32, n)
+	for e := range n {
+		c.first[e], c.stored[e], c.owner[e] = Never, Never, noOwner
+	}
+	a := &c.f.appends
+	for i := range a.len() {
+		if a.outcome[i] == Refused || a.outcome[i] == Contended {
+			continue
+		}
+		from, to := a.items(i)
+		for k := from; k < to; k++ {
+			e := a.entry[k]
+			c.first[e] = min(c.first[e], a.invoked[i])
+			if a.outcome[i] == Stored {
+				if _, many := c.f.entryAll[e]; many && a.returned[i] < c.stored[e] {
+					c.right[e] = a.row[k]
+				}
+				c.stored[e] = min(c.stored[e], a.returned[i])
+			}
+			switch c.owner[e] {
+			case noOwner, uint32(i):
+				c.owner[e] = uint32(i)
+			default:
+				c.owner[e] = manyOwners
+			}
+		}
+	}
+}
+
+// judgeRows marks the rows that contradict another: an entry with two positions
+// or two digests, a position with two entries, an entry that nobody appended.
+func (c *checker) judgeRows() {
+	f := c.f
+	c.flaw = make([]flaw, len(f.rowEntry))
+	for r := 1; r < len(f.rowEntry); r++ {
+		if c.first[f.rowEntry[r]] == Never {
+			c.flaw[r] |= flawForeign
+		}
+	}
+	for e, rows := range f.entryAll {
+		right := c.rightRow(e)
+		moved := false
+		for _, r := range rows {
+			if f.rowPos[r] != f.rowPos[right] {
+				c.flaw[r] |= flawMoved
+				moved = true
+			} else if r != right {
+				c.flaw[r] |= flawMeta
+			}
+		}
+		if moved {
+			for _, r := range rows {
+				c.flaw[r] |= flawDisputed
+			}
+		}
+	}
+}
+
+// rightRow returns the row of an entry that the others are held against: that
+// of the first append to return, else the first that was read.
+func (c *checker) rightRow(e Entry) Row {
+	if r := c.right[e]; r != 0 && c.f.rowEntry[r] == e {
+		return r
+	}
+	return c.f.entryRow[e]
+}
+
+// appendOf returns the append that an item belongs to.
+func (a *appendColumns) appendOf(item int) int {
+	i, exact := slices.BinarySearch(a.from, uint32(item))
+	if !exact {
+		return i - 1
+	}
+	for i+1 < len(a.from) && a.from[i+1] == uint32(item) {
+		i++ // appends of nothing begin where the next one does
+	}
+	return i
+}
+
+// rankRows sorts the sound rows of each log by position.
+func (c *checker) rankRows() {
+	f := c.f
+	logs := len(f.logName)
+	c.start = make([]uint32, logs+1)
+	for r := 1; r < len(f.rowEntry); r++ {
+		if c.flaw[r]&unranked == 0 {
+			c.start[f.entryLog[f.rowEntry[r]]+1]++
+		}
+	}
+	for l := range logs {
+		c.start[l+1] += c.start[l]
+	}
+	c.row = make([]Row, c.start[logs])
+	fill := slices.Clone(c.start[:logs])
+	for r := 1; r < len(f.rowEntry); r++ {
+		if c.flaw[r]&unranked == 0 {
+			l := f.entryLog[f.rowEntry[r]]
+			c.row[fill[l]] = Row(r)
+			fill[l]++
+		}
+	}
+	for l := range logs {
+		f.sortByPosition(c.row[c.start[l]:c.start[l+1]])
+	}
+	c.mergeRanks()
+}
+
+// sortByPosition sorts rows by position. Rows come nearly sorted, because a
+// history meets positions in the order of time, so it tries to move each row the
+// few places it is off before it gives up and sorts.
+func (f *Facts) sortByPosition(rows []Row) {
+	budget := 8*len(rows) + 64
+	for i := 1; i < len(rows); i++ {
+		r, p := rows[i], f.rowPos[rows[i]]
+		k := i
+		for k > 0 && f.rowPos[rows[k-1]] > p {
+			rows[k] = rows[k-1]
+			k--
+		}
+		rows[k] = r
+		if budget -= i - k; budget < 0 {
+			slices.SortStableFunc(rows, func(a, b Row) int {
+				switch {
+				case f.rowPos[a] < f.rowPos[b]:
+					return -1
+				case f.rowPos[a] > f.rowPos[b]:
+					return 1
+				default:
+					return int(a) - int(b)
+				}
+			})
+			return
+		}
+	}
+}
+
+// mergeRanks gives every sound row its rank. Rows of one entry that differ in
+// metadata share one; a position that two entries claim is in dispute and has
+// none.
+func (c *checker) mergeRanks() {
+	f := c.f
+	c.rank = make([]uint32, len(f.rowEntry))
+	for r := range c.rank {
+		c.rank[r] = noRank
+	}
+	out := uint32(0)
+	for l := 0; l+1 < len(c.start); l++ {
+		from, to := c.start[l], c.start[l+1]
+		c.start[l] = out
+		for from < to {
+			end := from + 1
+			for end < to && f.rowPos[c.row[end]] == f.rowPos[c.row[from]] {
+				end++
+			}
+			group := c.row[from:end]
+			right := slices.Min(group)
+			disputed := slices.ContainsFunc(group, func(r Row) bool { return f.rowEntry[r] != f.rowEntry[right] })
+			for _, r := range group {
+				switch {
+				case !disputed:
+					c.rank[r] = out
+				case f.rowEntry[r] != f.rowEntry[right]:
+					c.flaw[r] |= flawTaken
+				default:
+					c.flaw[r] |= flawDisputed
+				}
+			}
+			if !disputed {
+				c.row[out] = right
+				out++
+			}
+			from = end
+		}
+	}
+	c.start[len(c.start)-1] = out
+	c.row = c.row[:out]
+}
+
+// judgeAcrossLogs marks rows whose position names an entry of an earlier row's
+// log as well.
+func (c *checker) judgeAcrossLogs() {
+	f := c.f
+	if !f.OneSequence || len(f.rowPos) < 3 {
+		return
+	}
+	low, high := slices.Min(f.rowPos[1:]), slices.Max(f.rowPos[1:])
+	clash := func(a, b Row) {
+		if f.logOf(a) != f.logOf(b) {
+			c.flaw[max(a, b)] |= flawElsewhere
+		}
+	}
+	if spread := high - low; spread < uint64(4*len(f.rowPos)) {
+		// One sequence hands out dense positions: a table finds the clashes.
+		holder := make([]Row, spread+1)
+		for r := 1; r < len(f.rowPos); r++ {
+			at := f.rowPos[r] - low
+			if holder[at] == 0 {
+				holder[at] = Row(r)
+			} else {
+				clash(holder[at], Row(r))
+			}
+		}
+		return
+	}
+	all := make([]Row, 0, len(f.rowPos)-1)
+	for r := 1; r < len(f.rowPos); r++ {
+		all = append(all, Row(r))
+	}
+	f.sortByPosition(all)
+	for i, from := 1, 0; i < len(all); i++ {
+		if f.rowPos[all[i]] != f.rowPos[all[from]] {
+			from = i
+			continue
+		}
+		clash(all[from], all[i])
+	}
+}
+
+func (f *Facts) logOf(r Row) Log { return f.entryLog[f.rowEntry[r]] }
+
+// judgeAnswers judges what appends were answered, row by row.
+func (c *checker) judgeAnswers() {
+	f := c.f
+	a := &f.appends
+	for i := range a.len() {
+		if a.outcome[i] != Stored {
+			continue
+		}
+		o := op{tableAppend, i}
+		from, to := a.items(i)
+		var held uint32 = 1 << OnePosition
+		if f.OneSequence {
+			held |= 1 << AcrossLogs
+		}
+		for k := from; k < to; k++ {
+			r, e := a.row[k], a.entry[k]
+			if c.owner[e] == manyOwners {
+				held |= 1<<SameMetadata | 1<<StoredOnce
+			}
+			if to-from > 1 {
+				equal, same := c.collapse(o, from, k)
+				if equal {
+					held |= 1 << Collapsed
+				}
+				if !same {
+					continue
+				}
+			}
+			if f.rowEntry[r] == e && c.flaw[r]&claimed != 0 {
+				c.claim(o, r, true)
+			}
+		}
+		c.report.appends[i] |= held
+	}
+}
+
+// collapse judges an item of an append against an equal one before it.
+func (c *checker) collapse(o op, from, item uint32) (equal, same bool) {
+	const near = 64 // equal entries further apart are judged as any two claims are
+	a := &c.f.appends
+	for k := item; k > from && item-k < near; {
+		k--
+		if a.entry[k] != a.entry[item] {
+			continue
+		}
+		if a.row[k] != a.row[item] && !c.full(Collapsed, o) {
+			c.find(finding{rule: Collapsed, op: o, log: c.f.entryLog[a.entry[item]], positions: []uint64{c.f.rowPos[a.row[k]], c.f.rowPos[a.row[item]]},
+				expected: fmt.Sprintf("one row for equal entries %d and %d of one append", k-from, item-from),
+				got:      fmt.Sprintf("%s and %s", c.describe(a.row[k]), c.describe(a.row[item]))})
+		}
+		return true, a.row[k] == a.row[item]
+	}
+	return false, true
+}
+
+// describe writes a row for people.
+func (c *checker) describe(r Row) string {
+	return fmt.Sprintf("position %d of %s", c.f.rowPos[r], c.f.logName[c.f.logOf(r)])
+}
+
+// claim reports what is wrong with a row that an answer or a read claims.
+func (c *checker) claim(o op, r Row, answer bool, events ...Order) {
+	f := c.f
+	e := f.rowEntry[r]
+	l, p := f.entryLog[e], f.rowPos[r]
+	v := finding{op: o, log: l, positions: []uint64{p}, events: events}
+	switch fl := c.flaw[r]; {
+	case fl&flawForeign != 0:
+		c.claimForeign(v, e, p)
+	case fl&flawMoved != 0 && !c.full(StoredOnce, o):
+		right := c.rightRow(e)
+		v.rule, v.others = StoredOnce, c.claimant(right)
+		v.positions = []uint64{f.rowPos[right], p}
+		v.expected = fmt.Sprintf("one position, %d, for the entry on %s", f.rowPos[right], f.logName[l])
+		v.got = fmt.Sprintf("position %d as well", p)
+		c.find(v)
+	case fl&flawTaken != 0 && !c.full(OnePosition, o):
+		v.rule, v.others = OnePosition, c.claimant(c.holder(l, p, e))
+		v.expected = fmt.Sprintf("the entry that position %d of %s names elsewhere", p, f.logName[l])
+		v.got = "another entry"
+		c.find(v)
+	case fl&flawMeta != 0:
+		v.rule = ReadMetadata
+		if answer {
+			v.rule = SameMetadata
+		}
+		if !c.full(v.rule, o) {
+			v.others = c.claimant(c.rightRow(e))
+			v.expected = fmt.Sprintf("the metadata that position %d of %s has elsewhere", p, f.logName[l])
+			v.got = "other metadata"
+			c.find(v)
+		}
+	}
+	if c.flaw[r]&flawElsewhere != 0 && !c.full(AcrossLogs, o) {
+		other := c.elsewhere(r)
+		v.rule, v.others, v.positions = AcrossLogs, c.claimant(other), []uint64{p}
+		v.expected = fmt.Sprintf("a position of its own for an entry of %s", f.logName[l])
+		v.got = fmt.Sprintf("%d, which names an entry of %s", p, f.logName[f.logOf(other)])
+		c.find(v)
+	}
+}
+
+// claimForeign reports a row whose entry no append may have stored.
+func (c *checker) claimForeign(v finding, e Entry, p uint64) {
+	a := &c.f.appends
+	if c.full(Known, v.op) || c.full(NotRefused, v.op) {
+		return
+	}
+	if k := slices.Index(a.entry, e); k >= 0 {
+		v.rule, v.others = NotRefused, []op{{tableAppend, a.appendOf(k)}}
+		v.expected = "nothing of an append that was refused"
+		v.got = fmt.Sprintf("its entry, as position %d of %s", p, c.f.logName[v.log])
+	} else {
+		v.rule = Known
+		v.expected = "only entries that an append to " + c.f.logName[v.log] + " may have stored"
+		v.got = fmt.Sprintf("position %d, which names an entry that nobody appended", p)
+	}
+	c.find(v)
+}
+
+// holder returns a row of another entry at the position of a log.
+func (c *checker) holder(l Log, p uint64, not Entry) Row {
+	f := c.f
+	for r := 1; r < len(f.rowPos); r++ {
+		if f.rowPos[r] == p && f.logOf(Row(r)) == l && f.rowEntry[r] != not && c.flaw[r]&flawTaken == 0 {
+			return Row(r)
+		}
+	}
+	return 0
+}
+
+// elsewhere returns the first row of another log at the position of r.
+func (c *checker) elsewhere(r Row) Row {
+	f := c.f
+	for q := 1; q < len(f.rowPos); q++ {
+		if f.rowPos[q] == f.rowPos[r] && f.logOf(Row(q)) != f.logOf(r) {
+			return Row(q)
+		}
+	}
+	return 0
+}
+
+// claimant returns an operation that claims a row: the append that was answered
+// with it, else a read that shows it.
+func (c *checker) claimant(r Row) []op {
+	f := c.f
+	if r == 0 {
+		return nil
+	}
+	if k := slices.Index(f.appends.row, r); k >= 0 {
+		return []op{{tableAppend, f.appends.appendOf(k)}}
+	}
+	if k := slices.Index(f.pages.row, r); k >= 0 {
+		i, exact := slices.BinarySearch(f.pages.rowFrom, uint32(k))
+		for exact && i+1 < len(f.pages.rowFrom) && f.pages.rowFrom[i+1] == uint32(k) {
+			i++
+		}
+		if !exact {
+			i--
+		}
+		return []op{{tablePage, i}}
+	}
+	for i := range f.heads.len() {
+		if slices.ContainsFunc(f.heads.heads(i), func(h Head) bool { return h.Row == r }) {
+			return []op{{tableHead, i}}
+		}
+	}
+	for _, m := range f.streams.moment {
+		if m.row == r {
+			return []op{{tableStream, int(m.stream)}}
+		}
+	}
+	return nil
+}

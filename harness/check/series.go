@@ -1,0 +1,207 @@
+package check
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"sort"
+)
+
+// judgeSeries judges that positions over all logs of a series follow the order
+// in which their appends were stored.
+func (c *checker) judgeSeries() {
+	f := c.f
+	ranks := make(map[uint32][]uint32)
+	for l := 1; l < len(f.logName); l++ {
+		if s := f.logSeries[l]; s != 0 {
+			for g := c.start[l]; g < c.start[l+1]; g++ {
+				ranks[s] = append(ranks[s], g)
+			}
+		}
+	}
+	for _, s := range sortedKeys(ranks) {
+		all := ranks[s]
+		slices.SortFunc(all, func(a, b uint32) int { return cmp.Compare(c.position(a), c.position(b)) })
+		earliest, by := Never, noRank // the rank above that was stored first
+		for k := len(all) - 1; k >= 0; k-- {
+			g := all[k]
+			e := f.rowEntry[c.row[g]]
+			o := c.earliest(e)
+			if c.first[e] > earliest {
+				if !c.full(Series, o) {
+					c.find(finding{rule: Series, op: o, log: f.logOf(c.row[g]), positions: []uint64{c.position(g), c.position(by)}, others: c.storer(by),
+						expected: fmt.Sprintf("a position above %d, which was stored before this append began", c.position(by)), got: fmt.Sprint(c.position(g))})
+				}
+			} else if len(all) > 1 {
+				c.hold(o, Series)
+			}
+			if c.stored[e] < earliest {
+				earliest, by = c.stored[e], g
+			}
+		}
+	}
+}
+
+// storer lists the operations that prove a rank stored.
+func (c *checker) storer(g uint32) (out []op) {
+	e := c.f.rowEntry[c.row[g]]
+	if o, ok := c.at(c.stored[e]); ok {
+		out = append(out, o)
+	}
+	if o := c.earliest(e); !slices.Contains(out, o) {
+		out = append(out, o)
+	}
+	return out
+}
+
+func sortedKeys(m map[uint32][]uint32) []uint32 {
+	out := make([]uint32, 0, len(m))
+	for k := range m {
+		out = append(out, k)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// judgeConditions judges appends that depend on the state of a log.
+func (c *checker) judgeConditions() {
+	c.judgeWinners()
+	c.judgeContention()
+}
+
+// judgeWinners judges that of the appends that carry one token on one log at
+// most one is stored.
+func (c *checker) judgeWinners() {
+	a := &c.f.appends
+	var all []condition
+	for _, x := range a.condition {
+		if x.token != 0 {
+			all = append(all, x)
+		}
+	}
+	slices.SortStableFunc(all, func(x, y condition) int { return cmp.Or(cmp.Compare(x.log, y.log), cmp.Compare(x.token, y.token)) })
+	for from := 0; from < len(all); {
+		to := from + 1
+		for to < len(all) && all[to].log == all[from].log && all[to].token == all[from].token {
+			to++
+		}
+		c.judgeToken(all[from:to])
+		from = to
+	}
+}
+
+func (c *checker) judgeToken(rivals []condition) {
+	a := &c.f.appends
+	winner, row := -1, Row(0)
+	var distinct []Entry
+	for _, x := range rivals {
+		from, to := a.items(int(x.append))
+		for k := from; k < to; k++ {
+			e := a.entry[k]
+			if c.f.entryLog[e] != x.log {
+				continue
+			}
+			if !slices.Contains(distinct, e) {
+				distinct = append(distinct, e)
+			}
+			r := a.row[k]
+			if r == 0 && c.first[e] != Never {
+				r = c.f.entryRow[e] // a read has shown it
+			}
+			switch {
+			case r == 0 || a.outcome[x.append] == Refused || a.outcome[x.append] == Contended:
+			case winner < 0:
+				winner, row = int(x.append), r
+			case c.f.rowEntry[r] != c.f.rowEntry[row]:
+				o := op{tableAppend, int(x.append)}
+				if !c.full(OneWinner, o) {
+					c.find(finding{rule: OneWinner, op: o, log: x.log, positions: []uint64{c.f.rowPos[row], c.f.rowPos[r]}, others: append(c.claimant(r), append(c.claimant(row), op{tableAppend, winner})...),
+						expected: fmt.Sprintf("one of two appends that exclude each other, stored as position %d of %s", c.f.rowPos[row], c.f.logName[x.log]), got: fmt.Sprintf("the other too, as position %d", c.f.rowPos[r])})
+				}
+			}
+		}
+	}
+	if winner >= 0 && len(distinct) > 1 {
+		for _, x := range rivals {
+			if a.outcome[x.append] != Unknown {
+				c.hold(op{tableAppend, int(x.append)}, OneWinner)
+			}
+		}
+	}
+}
+
+// candidate is a store of an entry that may be what another append lost to.
+type candidate struct {
+	interval
+	entry Entry
+}
+
+// judgeContention judges that an append which lost a race had a rival: another
+// entry that may have been stored on one of its logs while it was open.
+func (c *checker) judgeContention() {
+	f, a := c.f, &c.f.appends
+	lost := make([][]Log, 0)
+	var losers []int
+	need := make(map[Log][]candidate)
+	conditions := make(map[uint32][]Log)
+	for _, x := range a.condition {
+		if a.outcome[x.append] == Contended {
+			conditions[x.append] = append(conditions[x.append], x.log)
+		}
+	}
+	for i := range a.len() {
+		if a.outcome[i] != Contended {
+			continue
+		}
+		logs := conditions[uint32(i)]
+		if from, to := a.items(i); logs == nil {
+			for k := from; k < to; k++ {
+				logs = append(logs, f.entryLog[a.entry[k]])
+			}
+		}
+		for _, l := range logs {
+			need[l] = nil
+		}
+		losers, lost = append(losers, i), append(lost, logs)
+	}
+	if len(losers) == 0 {
+		return
+	}
+	for e := 1; e < len(f.entryLog); e++ {
+		l := f.entryLog[e]
+		if _, ok := need[l]; ok && c.first[e] != Never {
+			need[l] = append(need[l], candidate{interval{c.first[e], c.stored[e]}, Entry(e)})
+		}
+	}
+	for _, all := range need {
+		slices.SortFunc(all, func(x, y candidate) int { return cmp.Compare(x.from, y.from) })
+		// Let each also carry the latest of those before it.
+		for k := 1; k < len(all); k++ {
+			all[k].to = max(all[k].to, all[k-1].to)
+		}
+	}
+	for n, i := range losers {
+		c.judgeLoser(op{tableAppend, i}, lost[n], need)
+	}
+}
+
+func (c *checker) judgeLoser(o op, logs []Log, need map[Log][]candidate) {
+	a, i := &c.f.appends, o.index
+	from, to := a.items(i)
+	for _, l := range logs {
+		all := need[l]
+		n := sort.Search(len(all), func(k int) bool { return all[k].from >= a.returned[i] })
+		for n > 0 && all[n-1].to > a.invoked[i] {
+			// What is searched is the latest of those before; the entry's own end decides.
+			e := all[n-1].entry
+			if c.stored[e] > a.invoked[i] && !slices.Contains(a.entry[from:to], e) {
+				c.hold(o, Contention)
+				return
+			}
+			n--
+		}
+	}
+	if !c.full(Contention, o) && len(logs) > 0 {
+		c.find(finding{rule: Contention, op: o, log: logs[0], expected: "success: no other append to " + c.f.logName[logs[0]] + " can have been stored meanwhile", got: "a lost race"})
+	}
+}

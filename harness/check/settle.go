@@ -1,0 +1,196 @@
+package check
+
+import (
+	"cmp"
+	"slices"
+)
+
+// interval is the time from one event to another.
+type interval struct{ from, to Order }
+
+// maybes finds, by log, the first append that may have stored an entry whose
+// position nobody has told.
+func (c *checker) maybes() {
+	a := &c.f.appends
+	c.maybe = make([]Order, len(c.f.logName))
+	for l := range c.maybe {
+		c.maybe[l] = Never
+	}
+	for i := range a.len() {
+		if a.outcome[i] != Unknown {
+			continue
+		}
+		from, to := a.items(i)
+		for k := from; k < to; k++ {
+			if e := a.entry[k]; !c.located(e) {
+				l := c.f.entryLog[e]
+				c.maybe[l] = min(c.maybe[l], a.invoked[i])
+			}
+		}
+	}
+}
+
+// findHides finds, by log, when an append was open whose position is not known:
+// one that was refused, or whose entry nobody has shown. Such an append may hold
+// a position below any that is not yet visible.
+func (c *checker) findHides() {
+	a := &c.f.appends
+	logs := len(c.f.logName)
+	type held struct {
+		log Log
+		interval
+	}
+	var all []held
+	for i := range a.len() {
+		from, to := a.items(i)
+		refused := a.outcome[i] == Refused || a.outcome[i] == Contended
+		for k := from; k < to; k++ {
+			e := a.entry[k]
+			v := held{c.f.entryLog[e], interval{a.invoked[i], a.returned[i]}}
+			if !refused {
+				if c.located(e) {
+					continue
+				}
+				v.to = c.stored[e]
+			}
+			if n := len(all); n == 0 || all[n-1] != v {
+				all = append(all, v)
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b held) int { return cmp.Or(cmp.Compare(a.log, b.log), cmp.Compare(a.from, b.from)) })
+	c.hideFrom = make([]uint32, logs+1)
+	at := 0
+	for l := range logs {
+		c.hideFrom[l] = uint32(len(c.hide))
+		for ; at < len(all) && all[at].log == Log(l); at++ {
+			if n := len(c.hide); n > int(c.hideFrom[l]) && all[at].from <= c.hide[n-1].to {
+				c.hide[n-1].to = max(c.hide[n-1].to, all[at].to)
+			} else {
+				c.hide = append(c.hide, all[at].interval)
+			}
+		}
+	}
+	c.hideFrom[logs] = uint32(len(c.hide))
+}
+
+// located reports whether an entry has a position that is not in dispute.
+func (c *checker) located(e Entry) bool {
+	r := c.f.entryRow[e]
+	return r != 0 && c.rank[r] != noRank
+}
+
+// settle finds when every entry was certainly stored, and from that until when
+// it can have stayed hidden.
+func (c *checker) settle() {
+	// What is shown was stored, and so was all below it.
+	for l := 1; l+1 < len(c.start); l++ {
+		earliest := Never
+		for g := int(c.start[l+1]) - 1; g >= int(c.start[l]); g-- {
+			earliest = min(earliest, c.shown[g])
+			c.shown[g] = earliest
+			e := c.f.rowEntry[c.row[g]]
+			c.stored[e] = min(c.stored[e], earliest)
+		}
+	}
+	c.spreadStored()
+	c.findHides()
+	c.until = make([]Order, len(c.row))
+	for l := 1; l+1 < len(c.start); l++ {
+		c.unhide(Log(l))
+	}
+}
+
+// spreadStored carries what proves one entry of an append stored to the others:
+// an append is atomic.
+func (c *checker) spreadStored() {
+	a := &c.f.appends
+	for i := range a.len() {
+		from, to := a.items(i)
+		if to-from < 2 || a.outcome[i] == Refused || a.outcome[i] == Contended {
+			continue
+		}
+		earliest := Never
+		for k := from; k < to; k++ {
+			if c.owner[a.entry[k]] == uint32(i) {
+				earliest = min(earliest, c.stored[a.entry[k]])
+			}
+		}
+		if earliest == Never {
+			continue
+		}
+		for k := from; k < to; k++ {
+			c.stored[a.entry[k]] = min(c.stored[a.entry[k]], earliest)
+		}
+	}
+}
+
+// unhide computes until, by rank of one log: the end of the longest chain of
+// appends, each open when the one before it ended and each at a lower or an
+// unknown position, that begins when the entry was certainly stored.
+func (c *checker) unhide(l Log) {
+	from, to := c.start[l], c.start[l+1]
+	hides := c.hide[c.hideFrom[l]:c.hideFrom[l+1]]
+	c.peak = slices.Grow(c.peak[:0], int(to-from))
+	// The append at or below g that ends last.
+	last := interval{Never, 0}
+	for g := from; g < to; g++ {
+		e := c.f.rowEntry[c.row[g]]
+		if s := c.stored[e]; s > last.to || s == last.to && c.first[e] < last.from {
+			last = interval{c.first[e], s}
+		}
+		c.peak = append(c.peak, last.to)
+		end := c.stored[e]
+		if end < last.to || len(hides) > 0 {
+			end = c.chain(from, g, end, last, hides)
+		}
+		if c.stored[e] == c.shown[g] {
+			end = Never // only reads prove it, and shown says what they prove
+		}
+		c.until[g] = end
+	}
+	earliest := Never
+	for g := int(to) - 1; g >= int(from); g-- {
+		earliest = min(earliest, c.until[g])
+		c.until[g] = earliest
+	}
+	latest := Order(0)
+	for g := from; g < to; g++ {
+		latest = max(latest, c.since[g])
+		c.since[g] = latest
+	}
+}
+
+// farthest bounds how far chain looks back for appends that end late but began
+// too late to be reached at once. Past it the entry counts as hidden for good:
+// the bound can excuse a breach in a history of many, and never make one.
+const farthest = 1 << 16
+
+// chain follows appends that hide rank g from end on. last is the one at or
+// below g that ends last.
+func (c *checker) chain(from, g uint32, end Order, last interval, hides []interval) Order {
+	for {
+		before := end
+		if k, _ := slices.BinarySearchFunc(hides, end, func(h interval, t Order) int { return cmp.Compare(h.to, t) }); k < len(hides) && hides[k].from <= end {
+			end = max(end, hides[k].to)
+		}
+		switch {
+		case last.to <= end:
+		case last.from <= end:
+			end = last.to
+		default:
+			for k := g; k > from && c.peak[k-1-from] > end; {
+				k--
+				if g-k > farthest {
+					return Never
+				}
+				if e := c.f.rowEntry[c.row[k]]; c.first[e] <= end {
+					end = max(end, c.stored[e])
+				}
+			}
+		}
+		if end == before || end == Never {
+			return end
+		}
+	}
+}
