@@ -57,6 +57,7 @@ var (
 	groupFlag        = asserted("commit-or-proposal-flag-follows-the-content-type", backendreq.API041)
 	welcomeAccepted  = asserted("welcome-accepted-unvalidated", backendreq.API045)
 	logEntryAccepted = asserted("commit-log-entry-accepted-unverified", backendreq.API046)
+	logEntryReturned = asserted("commit-log-entry-and-signature-returned", backendreq.API046)
 	logEntryRefused  = asserted("commit-log-entry-without-group-refused", backendreq.API046)
 	errorDetail      = asserted("refusal-carries-index-and-reason", backendreq.API047)
 
@@ -105,7 +106,7 @@ func Assertions() []model.Assertion {
 		hashOfValue, hashLength, sameValue, expiry, noFilter, payloadIntact,
 		atomicRefusal, landsWhole, oneServerTime, publishLimit, publishInLimit, metaPerEntry, metaAgrees,
 		duplicateMeta, storedOnce, collapsed, originalIndex, copySucceeds, retryWorks,
-		malformedRefused, malformedReason, groupRefused, groupAccepted, groupFlag, welcomeAccepted, logEntryAccepted, logEntryRefused, errorDetail,
+		malformedRefused, malformedReason, groupRefused, groupAccepted, groupFlag, welcomeAccepted, logEntryAccepted, logEntryReturned, logEntryRefused, errorDetail,
 		logPosition, logComplete,
 		queryCount, queryCountOK, limitRule, queryUnion, queryOrder, hasMore, keyPackageRead, limitTotal, coalesced, countedFirst, checkedFirst,
 		newestCount, newestCountOK, newestPresent, newestMode, newestHighest, newestOnce, newestCounted, newestMetadata,

@@ -297,6 +297,9 @@ func (v *reading) short(count, want, limit uint64) {
 		// Nothing was cut: a row that a returned publish stored is not readable.
 		say(queryUnion)
 		say(ownWrite)
+		if v.subject.explicit && all(func(i int) bool { return of[i].absent }) {
+			say(cursorAbsent)
+		}
 		if slices.ContainsFunc(missing, func(e *entry) bool { return e.intent.Log.Kind == CommitLog }) {
 			say(logComplete)
 		}

@@ -20,6 +20,9 @@ func (j *judge) known(x *exchange, where string, t *topicLog, row Row, agrees mo
 	}
 	if e := t.at(m.Sequence); e != nil {
 		j.breached(payloadIntact, x, fmt.Sprintf("%sthe payload published as sequence id %d", where, m.Sequence), "another payload", e.proof, e.event)
+		if t.log.Kind == CommitLog {
+			j.breached(logEntryReturned, x, fmt.Sprintf("%sentry and signature as published under sequence id %d", where, m.Sequence), "something else", e.proof, e.event)
+		}
 		return false
 	}
 	if tries := t.attempts[row.Identity]; len(tries) > 0 && tries[0].invoked < x.returned {
@@ -147,6 +150,7 @@ func (j *judge) sameMeta(x *exchange, where string, e *entry, m Meta, agrees mod
 	}
 	if e.intent.Log.Kind == CommitLog {
 		j.held(logPosition, x, "")
+		j.held(logEntryReturned, x, "")
 	}
 	return true
 }

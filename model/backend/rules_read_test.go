@@ -107,6 +107,14 @@ func pageRulings() []ruling {
 			h.query("A", 0, all(groupLog("g"))).answers(Return{Query: &Page{Rows: []Row{{HasMeta: true, HasEnvelope: true, Identity: Digest{7},
 				Meta: Meta{HasCursor: true, Sequence: 5, HasTopic: true, Topic: topicOf(groupLog("g"))}}}}})
 		}),
+		holds(logEntryReturned, "API-046: an entry comes back as it was published", func(h *story) {
+			h.publish("A", entryOf("one")).answered()
+			h.query("A", 0, all(commitLog("c"))).answered()
+		}),
+		breaks(logEntryReturned, "API-046: an entry comes back changed, as without its signature", func(h *story) {
+			h.publish("A", entryOf("one")).answered()
+			h.query("A", 0, all(commitLog("c"))).answered(row(0, func(r *Row) { r.Identity[0]++ }))
+		}).and(payloadIntact),
 		holds(logComplete, "API-066: a commit log is read whole and in order", func(h *story) {
 			h.publish("A", entryOf("one"), entryOf("two")).answered()
 			h.query("A", 0, all(commitLog("c"))).answered()

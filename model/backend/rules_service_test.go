@@ -51,6 +51,7 @@ func serviceRulings() []ruling {
 		}),
 		holds(configServed, "API-162: the configuration is served", func(h *story) { h.ask(MethodConfiguration).answered() }),
 		breaks(configServed, "API-162: the configuration is UNIMPLEMENTED", func(h *story) { h.ask(MethodConfiguration).code(Unimplemented) }),
+		breaks(configServed, "API-162: the configuration asks for credentials", func(h *story) { h.ask(MethodConfiguration).code(Unauthenticated) }),
 		breaks(configServed, "API-162: the configuration does not decode", func(h *story) {
 			h.ask(MethodConfiguration).answers(Return{Garbled: "a configuration response that does not decode"})
 		}),

@@ -29,7 +29,9 @@ func (j *judge) mute(x *exchange) bool {
 	}
 	switch r.Code {
 	case Unavailable, DeadlineExceeded, Canceled:
-		return true
+		// What comes time and again to requests with a defect, and never to a
+		// sound one, is not bad luck but the subject's answer to them.
+		return len(x.defects) == 0 || j.subject.general[r.Code] || j.subject.flawed[r.Code] < persistent || !j.subject.works
 	case ResourceExhausted:
 		if j.bySize() {
 			return false
@@ -42,6 +44,10 @@ func (j *judge) mute(x *exchange) bool {
 		return false
 	}
 }
+
+// persistent is how often a code must answer flawed requests before it counts
+// as what the subject says to them.
+const persistent = 2
 
 // bySize reports that the subject answers RESOURCE_EXHAUSTED to long requests
 // and to no other: that is a limit of its own and no want of resources. Nothing
@@ -94,6 +100,9 @@ func published() []string {
 // configuration judges a configuration response (API-131, 135, 162).
 func (j *judge) configuration(x *exchange) {
 	r := x.answer
+	if j.credentialsAsked(x, configServed) {
+		return
+	}
 	if r.Code != OK || r.Configuration == nil {
 		j.refusedSound(x, "the configuration", configServed)
 		return
@@ -118,6 +127,17 @@ func (j *judge) configuration(x *exchange) {
 	}
 }
 
+// credentialsAsked judges a refusal for want of credentials of a call that needs
+// none (API-162).
+func (j *judge) credentialsAsked(x *exchange, a model.Assertion) bool {
+	c := x.answer.Code
+	if len(x.call.Headers) > 0 || c != Unauthenticated && c != PermissionDenied {
+		return false
+	}
+	j.breached(a, x, "an answer without credentials", c.String()+text(x.answer))
+	return true
+}
+
 // The statuses of the standard health protocol that a rule tells apart.
 const (
 	serving    = 1
@@ -129,7 +149,7 @@ const (
 func (j *judge) health(x *exchange) {
 	r := x.answer
 	switch {
-	case x.call.Service != "":
+	case x.call.Service != "" || j.credentialsAsked(x, healthServed):
 		return
 	case r.Code == OK && r.Garbled == "" && r.Serving == serving:
 		j.held(healthServed, x, "")

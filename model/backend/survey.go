@@ -17,6 +17,8 @@ type known struct {
 	// general are codes that requests with nothing wrong were answered with: a
 	// code that comes to all alike says nothing of the request it answers.
 	general map[Code]bool
+	// flawed counts, by code, the requests with a defect that were answered so.
+	flawed map[Code]int
 	// bare are those of them that answered calls without client headers.
 	bare map[Code]bool
 	// plain is true when a call without client headers succeeded, explicit when
@@ -30,7 +32,7 @@ type known struct {
 }
 
 func newKnown() known {
-	return known{kinds: make(map[Kind]bool), reads: make(map[Method]bool), general: make(map[Code]bool), bare: make(map[Code]bool), exhausted: -1}
+	return known{kinds: make(map[Kind]bool), reads: make(map[Method]bool), general: make(map[Code]bool), flawed: make(map[Code]int), bare: make(map[Code]bool), exhausted: -1}
 }
 
 // survey pairs calls with their answers and finds every publish and what became
@@ -91,6 +93,9 @@ func (j *judge) learn(x *exchange) {
 	}
 	k, r, c := &j.subject, x.answer, x.call
 	if r.Code != OK {
+		if len(x.defects) > 0 {
+			k.flawed[r.Code]++
+		}
 		if len(x.defects) == 0 && c.Method != MethodOther && !(c.Method == MethodPublish && slices.ContainsFunc(c.Publish.Envelopes, unsupported)) {
 			k.general[r.Code] = true
 			k.bare[r.Code] = k.bare[r.Code] || len(c.Headers) == 0
