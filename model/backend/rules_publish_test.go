@@ -189,6 +189,7 @@ func publishRulings() []ruling {
 		}),
 		holds(oneServerTime, "API-030: the new rows of one publish have one server time", func(h *story) {
 			h.publish("A", group("one"), welcome("two")).answered()
+			h.query("A", 0, all(groupLog("g"))).answered()
 		}),
 		breaks(oneServerTime, "API-030: each row of a publish has a time of its own", func(h *story) {
 			h.publish("A", entryOf("one"), entryOf("two")).answered(meta(1, func(m *Meta) { m.ServerNS++ }))

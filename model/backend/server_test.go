@@ -58,7 +58,7 @@ func (s *server) fresh(e Sent) Meta {
 		m.CommitOrProposal = true
 	case k == Group && s.limits.Limits[retentionGroup] > 0:
 		m.ExpiryNS = m.ServerNS + s.limits.Limits[retentionGroup]*1_000_000_000
-	case k == Group || k == Welcome:
+	case k == Group || k == Welcome || k == KeyPackage:
 		m.ExpiryNS = m.ServerNS + 90*day
 	}
 	return m

@@ -292,7 +292,7 @@ func (j *judge) oneTime(x *exchange, own []*entry) {
 			return
 		}
 	}
-	j.held(oneServerTime, x, "")
+	j.held(oneServerTime, x, topicWitness(own[0].meta.Topic))
 }
 
 // acknowledged records what a complete success is evidence for, once a read has
