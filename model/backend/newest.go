@@ -94,7 +94,7 @@ func (j *judge) head(x *exchange, where string, s *span, row Row) {
 		j.breached(newestPresent, x, "no result for topic "+t.log.String()+", which has no envelope", fmt.Sprintf("%ssequence id %d", where, m.Sequence))
 		return
 	case !row.HasMeta || !m.HasCursor || !m.HasHash || !m.HasTopic || len(m.Hash) != 32:
-		j.breached(newestMetadata, x, where+"cursor, message hash of 32 bytes and topic", present(row))
+		j.breached(newestMetadata, x, where+"cursor, message hash of 32 bytes and topic", partsOf(row))
 		return
 	case row.HasEnvelope != x.call.Newest.Full:
 		j.breached(newestMode, x, fmt.Sprintf("%senvelope present %v", where, x.call.Newest.Full), fmt.Sprint(row.HasEnvelope))
@@ -167,7 +167,7 @@ func (j *judge) headless(x *exchange, s *span) {
 	}
 }
 
-func present(r Row) string {
+func partsOf(r Row) string {
 	var out []string
 	if r.HasMeta && r.Meta.HasCursor {
 		out = append(out, "cursor")
