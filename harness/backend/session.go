@@ -11,6 +11,7 @@ import (
 	"assay/harness/backend/wire"
 	"assay/harness/history"
 	"assay/harness/run"
+	"assay/harness/subject/frames"
 	rules "assay/model/backend"
 )
 
@@ -124,6 +125,26 @@ func (s *Session) Configuration(ctx context.Context, actor string) (*rules.Retur
 func (s *Session) Health(ctx context.Context, actor, service string) (*rules.Return, error) {
 	return s.call(ctx, actor, &rules.Call{Method: rules.MethodHealth, Service: service}, nil, func(ctx context.Context, _ []byte, h ...wire.Header) rules.Return {
 		return s.client.wire.Health(ctx, service, h...)
+	})
+}
+
+// Settings connects anew and reads the HTTP/2 settings the subject announces.
+func (s *Session) Settings(ctx context.Context, actor string) (*rules.Return, error) {
+	return s.call(ctx, actor, &rules.Call{Method: rules.MethodSettings}, nil, func(ctx context.Context, _ []byte, _ ...wire.Header) rules.Return {
+		conn, err := s.client.endpoint.DialContext(ctx)
+		if err != nil {
+			return rules.Return{Lost: rules.LostRefused}
+		}
+		defer conn.Close()
+		announced, err := frames.Inspect(ctx, conn)
+		if err != nil {
+			return rules.Return{Lost: rules.LostCut}
+		}
+		out := rules.Settings{}
+		if n, ok := announced.MaxConcurrentStreams(); ok {
+			out.Streams = &n
+		}
+		return rules.Return{Settings: &out}
 	})
 }
 

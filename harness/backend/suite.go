@@ -83,7 +83,7 @@ func (s *Suite) Connect(ctx context.Context, c run.Connection) (run.Client, erro
 const termsTimeout = 10 * time.Second
 
 func (s *Suite) terms(ctx context.Context, w *wire.Client, c run.Connection) rules.Terms {
-	t := rules.Terms{Limits: make(map[string]uint64), Configured: c.Configuration.Limits, NoReplica: c.NoReplica}
+	t := rules.Terms{Limits: make(map[string]uint64), Configured: c.Configuration.Limits, NoReplica: c.NoReplica, Direct: c.Direct}
 	for _, l := range s.catalogue.Limits() {
 		t.Limits[l.Name] = l.Default
 	}

@@ -53,7 +53,9 @@ type Connection struct {
 	Configuration subject.Configuration
 	// NoReplica is true when the harness gave the subject its only database.
 	NoReplica bool
-	Seed      uint64
+	// Direct is true when the subject is a process of ours, with nothing before it.
+	Direct bool
+	Seed   uint64
 	// Nonce makes the topics of this run fresh; the same seed and nonce give
 	// the same bytes.
 	Nonce string

@@ -89,6 +89,7 @@ var (
 	limitEnforced   = asserted("configured-limit-is-the-enforced-one", backendreq.API131)
 	limitPublished  = asserted("limits-are-published", backendreq.API135)
 	limitCeiling    = asserted("published-byte-limits-keep-their-ceiling", backendreq.API135)
+	streamBound     = asserted("concurrent-streams-are-bounded", backendreq.API132)
 	nothingOmitted  = asserted("oversized-response-fails-whole", backendreq.API134)
 	plainText       = asserted("refusal-says-why", backendreq.API150)
 	retiredMethod   = asserted("retired-endpoint-is-unimplemented", backendreq.API152)
@@ -107,7 +108,7 @@ func Assertions() []model.Assertion {
 		atomicRefusal, landsWhole, oneServerTime, publishLimit, publishInLimit, metaPerEntry, metaAgrees,
 		duplicateMeta, storedOnce, collapsed, originalIndex, copySucceeds, retryWorks,
 		malformedRefused, malformedReason, groupRefused, groupAccepted, groupFlag, welcomeAccepted, logEntryAccepted, logEntryReturned, logEntryRefused, errorDetail,
-		logPosition, logComplete,
+		logPosition, logComplete, streamBound,
 		queryCount, queryCountOK, limitRule, queryUnion, queryOrder, hasMore, keyPackageRead, limitTotal, coalesced, countedFirst, checkedFirst,
 		newestCount, newestCountOK, newestPresent, newestMode, newestHighest, newestOnce, newestCounted, newestMetadata,
 		sizeCode, limitEnforced, limitPublished, limitCeiling, nothingOmitted, plainText, retiredMethod, headersAccepted, healthServed, configServed,

@@ -17,6 +17,8 @@ const (
 	MethodConfiguration Method = "configuration"
 	MethodHealth        Method = "health"
 	MethodOther         Method = "other"
+	// MethodSettings asks nothing: it connects and reads the HTTP/2 settings.
+	MethodSettings Method = "settings"
 )
 
 // Call is one request as the harness meant and sent it. Exactly the field that
@@ -201,8 +203,10 @@ type Return struct {
 	Query         *Page          `json:"query,omitempty"`
 	Newest        *Heads         `json:"newest,omitempty"`
 	Configuration *Configuration `json:"configuration,omitempty"`
-	InboxIDs      *InboxIDs      `json:"inbox_ids,omitempty"`
-	Verified      *WalletAnswers `json:"verified,omitempty"`
+	// Settings is what a connection announced.
+	Settings *Settings      `json:"settings,omitempty"`
+	InboxIDs *InboxIDs      `json:"inbox_ids,omitempty"`
+	Verified *WalletAnswers `json:"verified,omitempty"`
 	// Serving is the health status a health call returned, by the standard's number.
 	Serving uint32 `json:"serving,omitempty"`
 	// WireLen is the encoded length of the response message in bytes.
@@ -255,6 +259,13 @@ type Page struct {
 // Heads is a newest response.
 type Heads struct {
 	Rows []Row `json:"rows"`
+}
+
+// Settings are the HTTP/2 settings that the rules read.
+type Settings struct {
+	// Streams is the most concurrent streams of one connection; nil when the
+	// peer announced no such setting, which means that it sets no bound.
+	Streams *uint32 `json:"streams,omitempty"`
 }
 
 // Configuration is a configuration response: limits by their catalogue name.

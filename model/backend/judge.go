@@ -89,6 +89,8 @@ func (j *judge) call(x *exchange) {
 		j.health(x)
 	case MethodOther:
 		j.other(x)
+	case MethodSettings:
+		j.settings(x)
 	}
 }
 

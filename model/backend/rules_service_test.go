@@ -49,6 +49,13 @@ func serviceRulings() []ruling {
 			control(h)
 			h.ask(MethodHealth).answers(Return{Serving: notServing})
 		}),
+		holds(streamBound, "API-132: a connection announces 100 streams", func(h *story) { h.ask(MethodSettings).answers(announces(100)) }),
+		breaks(streamBound, "API-132: a direct connection announces 101 streams", func(h *story) {
+			h.ask(MethodSettings).answers(announces(101))
+		}, direct()),
+		breaks(streamBound, "API-132: a direct connection announces no bound", func(h *story) {
+			h.ask(MethodSettings).answers(Return{Settings: &Settings{}})
+		}, direct()),
 		holds(configServed, "API-162: the configuration is served", func(h *story) { h.ask(MethodConfiguration).answered() }),
 		breaks(configServed, "API-162: the configuration is UNIMPLEMENTED", func(h *story) { h.ask(MethodConfiguration).code(Unimplemented) }),
 		breaks(configServed, "API-162: the configuration asks for credentials", func(h *story) { h.ask(MethodConfiguration).code(Unauthenticated) }),
@@ -57,3 +64,7 @@ func serviceRulings() []ruling {
 		}),
 	}
 }
+
+func announces(streams uint32) Return { return Return{Settings: &Settings{Streams: &streams}} }
+
+func direct() func(*Terms) { return func(t *Terms) { t.Direct = true } }

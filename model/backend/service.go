@@ -183,6 +183,28 @@ func (j *judge) other(x *exchange) {
 	j.check(r.Code == Unimplemented, retiredMethod, x, callQuery, "UNIMPLEMENTED", r.Code.String()+text(r))
 }
 
+// settings judges the HTTP/2 settings of a connection (API-132). Behind what may
+// be a proxy they are nobody's we know.
+func (j *judge) settings(x *exchange) {
+	s := x.answer.Settings
+	switch {
+	case s == nil:
+		j.doubt(streamBound, x, "the connection announced nothing"+text(x.answer))
+	case !j.terms.Direct && s.Streams != nil && *s.Streams <= streamsMost:
+		j.held(streamBound, x, "")
+	case !j.terms.Direct:
+		j.remark(streamBound, model.Binding, "announces more than 100 concurrent streams or no bound, itself or a proxy before it")
+	case s.Streams == nil:
+		j.breached(streamBound, x, fmt.Sprintf("at most %d concurrent streams announced", streamsMost), "no bound")
+	default:
+		j.check(*s.Streams <= streamsMost, streamBound, x, "", fmt.Sprintf("at most %d concurrent streams announced", streamsMost), fmt.Sprint(*s.Streams))
+	}
+}
+
+// streamsMost is the most concurrent HTTP/2 streams a connection may announce
+// (section 11, API-132).
+const streamsMost = 100
+
 func detailText(r *Return) string {
 	if len(r.Details) == 0 {
 		return ""

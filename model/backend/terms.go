@@ -17,6 +17,9 @@ type Terms struct {
 	// NoReplica is true when the harness knows that every read is served by the
 	// primary, because it gave the subject its only database (API-018).
 	NoReplica bool `json:"no_replica,omitempty"`
+	// Direct is true when the harness knows that nothing stands between it and
+	// the subject: a proxy's HTTP/2 settings are the proxy's.
+	Direct bool `json:"direct,omitempty"`
 }
 
 // Names of limits the rules use, as the catalogue spells them.

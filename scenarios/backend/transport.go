@@ -18,6 +18,14 @@ func transport() []run.Scenario {
 		Summary: "The version and authorization headers are accepted on every unary call.",
 		Decides: []spec.ID{backendreq.API161, backendreq.API135, backendreq.API162},
 		Body:    body(clientHeaders),
+	}, {
+		Name:    "backend/service/concurrent-streams",
+		Summary: "A connection announces that it takes at most 100 concurrent streams.",
+		Decides: []spec.ID{backendreq.API132},
+		Body: body(func(ctx context.Context, s *suite.Session) error {
+			_, err := s.Settings(ctx, "A")
+			return err
+		}),
 	}}
 }
 
