@@ -16,7 +16,7 @@ func absentCursorIsTheEnd() Mutant {
 	return Mutant{
 		Name:         "absent-cursor-is-the-end",
 		Summary:      "reads a query entry without a cursor from the end of its topic",
-		Requirements: []spec.ID{backendreq.API004},
+		Requirements: []spec.ID{backendreq.API004, backendreq.API072},
 		Relating:     true,
 		Apply: func(p *backend.Parts, _ *config.Config) {
 			aroundPlan(p, func(r *backendv1.QueryRequest) {

@@ -14,7 +14,7 @@ func commitLogSignatureLost() Mutant {
 	return Mutant{
 		Name:         "commit-log-signature-lost",
 		Summary:      "does not return the signature of a commit-log entry",
-		Requirements: []spec.ID{backendreq.API046},
+		Requirements: []spec.ID{backendreq.API046, backendreq.API023},
 		Relating:     true,
 		Apply: func(p *backend.Parts, _ *config.Config) {
 			aroundEncode(p, func(e *backendv1.ClientEnvelope) {

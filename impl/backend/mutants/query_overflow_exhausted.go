@@ -11,18 +11,18 @@ import (
 	backendv1 "assay/spec/gen/xmtp/backend/v1"
 )
 
-// queryOverflowUnavailable tells a client to try again what can never work.
-func queryOverflowUnavailable() Mutant {
+// queryOverflowExhausted takes a large query for a heavy one.
+func queryOverflowExhausted() Mutant {
 	return Mutant{
-		Name:         "query-overflow-unavailable",
-		Summary:      "refuses a query with too many entries as UNAVAILABLE",
+		Name:         "query-overflow-exhausted",
+		Summary:      "refuses a query with too many entries as RESOURCE_EXHAUSTED",
 		Requirements: []spec.ID{backendreq.API070, backendreq.API130},
 		Apply: func(p *backend.Parts, c *config.Config) {
 			next := p.PlanQuery
 			p.PlanQuery = func(r *backendv1.QueryRequest) (backend.QueryPlan, error) {
 				plan, err := next(r)
 				if len(r.GetQueries()) > int(c.Limits.MaxQueryTopics) {
-					return plan, &backend.Refusal{Code: codes.Unavailable, Index: backend.WholeRequest, Text: "the backend is busy"}
+					return plan, &backend.Refusal{Code: codes.ResourceExhausted, Index: backend.WholeRequest, Text: "the query is too heavy"}
 				}
 				return plan, err
 			}
