@@ -21,7 +21,10 @@ import (
 	"assay/model/backend"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	// A closed database of go-ethereum's peer table drains its pool for a second more.
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/syndtr/goleveldb/leveldb.(*DB).mpoolDrain"))
+}
 
 func start(t *testing.T) *chain.Chain {
 	t.Helper()
