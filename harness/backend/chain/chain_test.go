@@ -23,7 +23,11 @@ import (
 
 func TestMain(m *testing.M) {
 	// A closed database of go-ethereum's peer table drains its pool for a second more.
-	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/syndtr/goleveldb/leveldb.(*DB).mpoolDrain"))
+	// Its senders of transactions are looked up by workers of the whole process,
+	// which start with the first block and never end.
+	goleak.VerifyTestMain(m,
+		goleak.IgnoreAnyFunction("github.com/syndtr/goleveldb/leveldb.(*DB).mpoolDrain"),
+		goleak.IgnoreAnyFunction("github.com/ethereum/go-ethereum/core.(*txSenderCacher).cache"))
 }
 
 func start(t *testing.T) *chain.Chain {
