@@ -101,7 +101,7 @@ func (p *program) judge(h *history.History) (reports.Result, error) {
 	}
 	access := spec.AccessOf(spec.Wire)
 	tally := verdict.NewTally(s.Catalogue(), access, s.Ambient())
-	if err := tally.Promise(name, decides); err != nil {
+	if err := tally.Promise(name, decides, nil); err != nil {
 		return reports.Result{}, err
 	}
 	if err := tally.Add(name, h.Header.Session, judged); err != nil {

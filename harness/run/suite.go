@@ -98,6 +98,8 @@ type Scenario struct {
 	Summary string
 	// Decides lists the requirements it can decide, beside the ambient ones.
 	Decides []spec.ID
+	// Touches lists what else it may happen to judge, without a promise.
+	Touches []spec.ID
 	// Needs is the access without which it cannot run; wire is implied.
 	Needs spec.AccessSet
 	// Configuration is what it needs of the subject.

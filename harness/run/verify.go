@@ -36,6 +36,9 @@ type Options struct {
 	Rate float64
 	// Choices, when not nil, replays recorded choices in the one scenario selected.
 	Choices []byte
+	// History receives every history that was judged, also at the same time; nil
+	// drops them.
+	History func(*history.History)
 	// Progress hears of every finished scenario; calls do not overlap.
 	Progress func(Event)
 }
@@ -105,7 +108,7 @@ func Verify(ctx context.Context, o Options) (*Result, error) {
 	}
 	r := &runner{Options: o, start: time.Now(), tally: verdict.NewTally(o.Suite.Catalogue(), o.Source.Access(), o.Suite.Ambient()), total: len(chosen)}
 	for _, sc := range chosen {
-		if err := r.tally.Promise(sc.Name, sc.Decides); err != nil {
+		if err := r.tally.Promise(sc.Name, sc.Decides, sc.Touches); err != nil {
 			return nil, err
 		}
 	}
@@ -314,6 +317,9 @@ func (r *runner) done(sc Scenario, p *Play, elapsed time.Duration, failed error)
 			}
 			h := s.recorder.History()
 			f.Calls += h.Calls()
+			if r.History != nil {
+				r.History(h)
+			}
 			j := r.Suite.Judge(h)
 			r.mu.Lock()
 			if err := r.tally.Add(sc.Name, s.label, j); err != nil {

@@ -129,6 +129,7 @@ type Tally struct {
 type scenario struct {
 	name     string
 	decides  map[spec.ID]bool
+	touches  map[spec.ID]bool
 	held     map[spec.ID]int
 	doubts   map[spec.ID]string
 	unproved map[spec.ID]string
@@ -155,18 +156,22 @@ func NewTally(c *spec.Catalogue, access spec.AccessSet, ambient []spec.ID) *Tall
 	return t
 }
 
-// Promise registers a selected scenario and what it undertakes to decide.
-func (t *Tally) Promise(name string, decides []spec.ID) error {
+// Promise registers a selected scenario, what it undertakes to decide, and what
+// else it may happen to judge.
+func (t *Tally) Promise(name string, decides, touches []spec.ID) error {
 	if t.scenarios[name] != nil {
 		return fmt.Errorf("scenario %s is registered twice: names must differ", name)
 	}
-	s := &scenario{name: name, decides: make(map[spec.ID]bool), held: make(map[spec.ID]int),
+	s := &scenario{name: name, decides: make(map[spec.ID]bool), touches: make(map[spec.ID]bool), held: make(map[spec.ID]int),
 		doubts: make(map[spec.ID]string), unproved: make(map[spec.ID]string), blocked: make(map[string]bool)}
 	for _, id := range decides {
 		if _, ok := t.catalogue.Lookup(id); !ok {
 			return fmt.Errorf("scenario %s decides %s, which the catalogue lacks", name, id)
 		}
 		s.decides[id] = true
+	}
+	for _, id := range touches {
+		s.touches[id] = true
 	}
 	t.scenarios[name] = s
 	t.order = append(t.order, name)
@@ -186,7 +191,7 @@ func (t *Tally) Add(name, session string, j model.Judged) error {
 		if v.Assertion.Basis == 0 || v.Assertion.Name == "" {
 			return fmt.Errorf("scenario %s: a judgement of call %d names no assertion", name, v.Call)
 		}
-		if !s.decides[id] && !t.ambient[id] {
+		if !s.decides[id] && !s.touches[id] && !t.ambient[id] {
 			return fmt.Errorf("scenario %s judged %s, which it does not list under decides", name, v.Assertion)
 		}
 		switch {

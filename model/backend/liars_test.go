@@ -86,7 +86,7 @@ func concluded(t *testing.T, h *story) map[verdict.Status][]spec.ID {
 		every = append(every, r.ID)
 	}
 	tally := verdict.NewTally(catalogue, spec.AccessOf(spec.Wire, spec.Control), Ambient())
-	if err := tally.Promise("script", every); err != nil {
+	if err := tally.Promise("script", every, nil); err != nil {
 		t.Fatal(err)
 	}
 	if err := tally.Add("script", "", h.judged()); err != nil {
