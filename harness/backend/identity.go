@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"assay/harness/backend/craft"
+	"assay/harness/backend/wire"
 	rules "assay/model/backend"
 )
 
@@ -23,7 +24,7 @@ func (s *Session) Lookup(ctx context.Context, actor string, lookups ...rules.Loo
 	if err != nil {
 		return nil, fmt.Errorf("craft a lookup: %w", err)
 	}
-	return s.call(ctx, actor, &rules.Call{Method: rules.MethodLookup, Lookup: &call, WireLen: len(request), CanonicalLen: len(request)}, request, s.client.wire.Lookup)
+	return s.call(ctx, actor, &rules.Call{Method: rules.MethodLookup, Lookup: &call, WireLen: len(request), CanonicalLen: len(request)}, request, (*wire.Client).Lookup)
 }
 
 // Verify asks whether contract signatures are valid. Its error means that an
@@ -33,5 +34,5 @@ func (s *Session) Verify(ctx context.Context, actor string, verifications ...rul
 	if err != nil {
 		return nil, fmt.Errorf("craft a verification: %w", err)
 	}
-	return s.call(ctx, actor, &rules.Call{Method: rules.MethodVerify, Verify: &call, WireLen: len(request), CanonicalLen: len(request)}, request, s.client.wire.Verify)
+	return s.call(ctx, actor, &rules.Call{Method: rules.MethodVerify, Verify: &call, WireLen: len(request), CanonicalLen: len(request)}, request, (*wire.Client).Verify)
 }

@@ -27,6 +27,8 @@ type Session struct {
 	names    *names
 	headers  []wire.Header
 	timeout  time.Duration
+	// line, when not nil, carries the calls in place of the client's connections.
+	line *Line
 }
 
 var _ run.Session = (*Session)(nil)
@@ -72,17 +74,18 @@ func (s *Session) Topic(l rules.Log) rules.Bytes { return s.craft.Topic(l) }
 // means that an intent cannot be crafted; whatever the subject answers is in
 // the return.
 func (s *Session) Publish(ctx context.Context, actor string, envelopes ...rules.Envelope) (*rules.Return, error) {
-	return s.publish(ctx, actor, envelopes, s.client.wire.Publish)
+	return s.publish(ctx, actor, envelopes, (*wire.Client).Publish)
 }
 
 // PublishCut publishes and cuts the connection when the subject has answered,
 // before the answer is read: the publish is as good as done, and its client
 // cannot know (API-037).
 func (s *Session) PublishCut(ctx context.Context, actor string, envelopes ...rules.Envelope) (*rules.Return, error) {
-	return s.publish(ctx, actor, envelopes, s.client.wire.PublishAndCut)
+	return s.publish(ctx, actor, envelopes, (*wire.Client).PublishAndCut)
 }
 
-type send func(ctx context.Context, request []byte, header ...wire.Header) rules.Return
+// send is a method of the wire client: it sends a request and reads the answer.
+type send func(w *wire.Client, ctx context.Context, request []byte, header ...wire.Header) rules.Return
 
 func (s *Session) publish(ctx context.Context, actor string, envelopes []rules.Envelope, do send) (*rules.Return, error) {
 	request, call, canonical, err := s.craft.PublishRequest(envelopes)
@@ -100,7 +103,7 @@ func (s *Session) publish(ctx context.Context, actor string, envelopes []rules.E
 func (s *Session) Query(ctx context.Context, actor string, limit uint32, reads ...rules.Read) (*rules.Return, error) {
 	q := rules.QueryCall{Limit: limit, Entries: s.ask(reads)}
 	request := craft.QueryRequest(q)
-	r, err := s.call(ctx, actor, &rules.Call{Method: rules.MethodQuery, Query: &q, WireLen: len(request), CanonicalLen: len(request)}, request, s.client.wire.Query)
+	r, err := s.call(ctx, actor, &rules.Call{Method: rules.MethodQuery, Query: &q, WireLen: len(request), CanonicalLen: len(request)}, request, (*wire.Client).Query)
 	if err == nil {
 		s.names.sawRows(q.Entries, r)
 	}
@@ -111,26 +114,26 @@ func (s *Session) Query(ctx context.Context, actor string, limit uint32, reads .
 func (s *Session) Newest(ctx context.Context, actor string, full bool, reads ...rules.Read) (*rules.Return, error) {
 	n := rules.NewestCall{Full: full, Entries: s.ask(reads)}
 	request := craft.NewestRequest(n)
-	return s.call(ctx, actor, &rules.Call{Method: rules.MethodNewest, Newest: &n, WireLen: len(request), CanonicalLen: len(request)}, request, s.client.wire.Newest)
+	return s.call(ctx, actor, &rules.Call{Method: rules.MethodNewest, Newest: &n, WireLen: len(request), CanonicalLen: len(request)}, request, (*wire.Client).Newest)
 }
 
 // Configuration asks for the published configuration.
 func (s *Session) Configuration(ctx context.Context, actor string) (*rules.Return, error) {
-	return s.call(ctx, actor, &rules.Call{Method: rules.MethodConfiguration}, nil, func(ctx context.Context, _ []byte, h ...wire.Header) rules.Return {
-		return s.client.wire.Configuration(ctx, h...)
+	return s.call(ctx, actor, &rules.Call{Method: rules.MethodConfiguration}, nil, func(w *wire.Client, ctx context.Context, _ []byte, h ...wire.Header) rules.Return {
+		return w.Configuration(ctx, h...)
 	})
 }
 
 // Health asks the standard health service about a service name.
 func (s *Session) Health(ctx context.Context, actor, service string) (*rules.Return, error) {
-	return s.call(ctx, actor, &rules.Call{Method: rules.MethodHealth, Service: service}, nil, func(ctx context.Context, _ []byte, h ...wire.Header) rules.Return {
-		return s.client.wire.Health(ctx, service, h...)
+	return s.call(ctx, actor, &rules.Call{Method: rules.MethodHealth, Service: service}, nil, func(w *wire.Client, ctx context.Context, _ []byte, h ...wire.Header) rules.Return {
+		return w.Health(ctx, service, h...)
 	})
 }
 
 // Settings connects anew and reads the HTTP/2 settings the subject announces.
 func (s *Session) Settings(ctx context.Context, actor string) (*rules.Return, error) {
-	return s.call(ctx, actor, &rules.Call{Method: rules.MethodSettings}, nil, func(ctx context.Context, _ []byte, _ ...wire.Header) rules.Return {
+	return s.call(ctx, actor, &rules.Call{Method: rules.MethodSettings}, nil, func(_ *wire.Client, ctx context.Context, _ []byte, _ ...wire.Header) rules.Return {
 		conn, err := s.client.endpoint.DialContext(ctx)
 		if err != nil {
 			return rules.Return{Lost: rules.LostRefused}
@@ -150,8 +153,8 @@ func (s *Session) Settings(ctx context.Context, actor string) (*rules.Return, er
 
 // Other calls a method by its path with the given message bytes.
 func (s *Session) Other(ctx context.Context, actor, path string, message []byte) (*rules.Return, error) {
-	return s.call(ctx, actor, &rules.Call{Method: rules.MethodOther, Path: path, WireLen: len(message)}, message, func(ctx context.Context, m []byte, h ...wire.Header) rules.Return {
-		return s.client.wire.Other(ctx, path, m, h...)
+	return s.call(ctx, actor, &rules.Call{Method: rules.MethodOther, Path: path, WireLen: len(message)}, message, func(w *wire.Client, ctx context.Context, m []byte, h ...wire.Header) rules.Return {
+		return w.Other(ctx, path, m, h...)
 	})
 }
 
@@ -171,7 +174,7 @@ func (s *Session) call(ctx context.Context, actor string, c *rules.Call, request
 	defer cancel()
 	a := s.recorder.Actor(actor)
 	number := a.Invoke(c)
-	r := do(bounded, request, s.headers...)
+	r := do(s.carrier(actor), bounded, request, s.headers...)
 	a.Return(number, &r)
 	if err := ctx.Err(); err != nil {
 		return &r, fmt.Errorf("%s by %s: %w", c.Method, actor, context.Cause(ctx))

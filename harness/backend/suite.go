@@ -9,6 +9,7 @@ package backend
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -72,6 +73,9 @@ func (s *Suite) Connect(ctx context.Context, c run.Connection) (run.Client, erro
 		return nil, fmt.Errorf("connect to %s: %w", c.Endpoint, err)
 	}
 	client := &Client{wire: w, connection: c, endpoint: c.Endpoint}
+	if err := client.dialOthers(c.Others); err != nil {
+		return nil, errors.Join(err, client.Close())
+	}
 	if c.Rate > 0 {
 		client.limiter = rate.NewLimiter(rate.Limit(c.Rate), max(1, int(c.Rate/10)))
 	}
@@ -107,7 +111,9 @@ func (s *Suite) terms(ctx context.Context, w *wire.Client, c run.Connection) rul
 
 // Client is one connection to a subject; sessions share it.
 type Client struct {
-	wire       *wire.Client
+	wire *wire.Client
+	// others reach the other instances of the backend.
+	others     []*wire.Client
 	endpoint   subject.Endpoint
 	connection run.Connection
 	limiter    *rate.Limiter
@@ -127,8 +133,14 @@ func (c *Client) Session(info run.SessionInfo) (run.Session, error) {
 	return s, nil
 }
 
-// Close ends the connection.
-func (c *Client) Close() error { return c.wire.Close() }
+// Close ends the connections.
+func (c *Client) Close() error {
+	errs := []error{c.wire.Close()}
+	for _, w := range c.others {
+		errs = append(errs, w.Close())
+	}
+	return errors.Join(errs...)
+}
 
 // wait holds a call back to the run's rate.
 func (c *Client) wait(ctx context.Context) error {

@@ -49,6 +49,9 @@ type Codec interface {
 // Connection says how a client reaches a subject and what it may rely on.
 type Connection struct {
 	Endpoint subject.Endpoint
+	// Others are further instances of the same backend, on the same database;
+	// a client spreads its actors over all of them.
+	Others []subject.Endpoint
 	// Configuration is what the harness set at the subject's start.
 	Configuration subject.Configuration
 	// NoReplica is true when the harness gave the subject its only database.

@@ -1,0 +1,287 @@
+package backend
+
+import (
+	"fmt"
+	"hash/fnv"
+	"strconv"
+	"time"
+
+	"assay/harness/generate"
+	"assay/harness/run"
+	rules "assay/model/backend"
+)
+
+// Mix is a weighted concurrent load. What each actor means to do follows from
+// the load's seed and the actor's number, and from nothing that a subject
+// answers; see Script.
+type Mix struct {
+	// Topics are the topics that everybody shares. A topic earlier in the list is
+	// not likelier than a later one: name it twice to make it hot.
+	Topics []rules.Log
+	// Weights say how often each verb is drawn, by all actors or, where Roles is
+	// not empty, by the actors of each role in turn.
+	Weights Weights
+	// Roles replace Weights: actor n has role n modulo their number.
+	Roles []Weights
+	// Wave is the number of operations between two meetings of all actors; 0
+	// lets them run freely after the start.
+	Wave int
+	// Most is the number of envelopes of the larger publishes, at least 1, and
+	// Spread the number of topics of the wider ones.
+	Most, Spread int
+	// Pages are the page limits that readers draw from; 0 leaves the limit out.
+	Pages []uint32
+	// Patience is after how long a hasty publish is given up.
+	Patience []time.Duration
+}
+
+// Weights is how often each verb is drawn; zero is never.
+type Weights struct {
+	// Publish stores fresh envelopes; Atomic does so on several topics at once;
+	// Copy sends what others of the same wave send as well; Refused sends a sound
+	// envelope beside a flawed one.
+	Publish, Atomic, Copy, Refused int
+	// Cut publishes and cuts the connection at the answer, Hasty publishes and
+	// does not wait long: both leave the outcome unknown. Retry sends the last
+	// envelopes of the actor again.
+	Cut, Hasty, Retry int
+	// Query reads from the start or from where the actor is, Page follows
+	// has_more to the end, Newest reads heads, Own publishes and reads it back.
+	Query, Page, Newest, Own int
+	// Create creates an inbox that others create differently at the same time,
+	// Join adds a member to it, Inbox reads its updates.
+	Create, Join, Inbox int
+}
+
+func (w Weights) list() []int {
+	return []int{w.Publish, w.Atomic, w.Copy, w.Refused, w.Cut, w.Hasty, w.Retry, w.Query, w.Page, w.Newest, w.Own, w.Create, w.Join, w.Inbox}
+}
+
+// verb is what an operation does, in the order of Weights.
+type verb int
+
+const (
+	verbPublish verb = iota
+	verbAtomic
+	verbCopy
+	verbRefused
+	verbCut
+	verbHasty
+	verbRetry
+	verbQuery
+	verbPage
+	verbNewest
+	verbOwn
+	verbCreate
+	verbJoin
+	verbInbox
+)
+
+// Intent is one operation of an actor, before any of it is bytes.
+type Intent struct {
+	verb      verb
+	envelopes []rules.Envelope
+	logs      []rules.Log
+	// forward reads from where the actor is on each topic instead of the start.
+	forward  bool
+	limit    uint32
+	full     bool
+	patience time.Duration
+}
+
+// Script draws what one actor of a load means to do. Equal loads give equal
+// scripts, and fewer operations give the beginning of the same script.
+func (m Mix) Script(l run.Load, actor int) []Intent {
+	d := drawing{mix: m, load: l, actor: actor, choice: generate.FromSeed(seedOf(l.Seed, actor))}
+	weights := m.Weights
+	if len(m.Roles) > 0 {
+		weights = m.Roles[actor%len(m.Roles)]
+	}
+	out := make([]Intent, l.Operations)
+	for i := range out {
+		d.operation, d.wave = i, i
+		if m.Wave > 0 {
+			d.wave = i / m.Wave
+		}
+		out[i] = d.intent(weights)
+	}
+	return out
+}
+
+// seedOf gives every actor a seed of its own.
+func seedOf(seed uint64, actor int) uint64 {
+	h := fnv.New64a()
+	fmt.Fprintf(h, "%d/actor %d", seed, actor)
+	return h.Sum64()
+}
+
+// drawing draws the operations of one actor.
+type drawing struct {
+	mix             Mix
+	load            run.Load
+	actor           int
+	operation, wave int
+	choice          generate.Choice
+	last            []rules.Envelope
+}
+
+func (d *drawing) intent(w Weights) Intent {
+	in := Intent{verb: verb(generate.Weighted(d.choice, "verb", w.list()...))}
+	switch in.verb {
+	case verbPublish, verbCut, verbHasty, verbOwn:
+		in.envelopes = d.fresh(d.topic())
+	case verbAtomic:
+		in.envelopes = d.across()
+	case verbCopy:
+		in.envelopes = d.shared()
+	case verbRefused:
+		in.envelopes = d.flawed()
+	case verbRetry:
+		in.envelopes = d.last
+		if in.envelopes == nil {
+			in.verb, in.envelopes = verbPublish, d.fresh(d.topic())
+		}
+	case verbQuery, verbPage, verbNewest:
+		in.logs, in.forward = d.topics(), d.choice.Intn(2, "forward") == 1
+		if len(d.mix.Pages) > 0 {
+			in.limit = generate.Pick(d.choice, "page limit", d.mix.Pages...)
+		}
+		in.full = d.choice.Intn(2, "full") == 1
+	case verbCreate, verbJoin:
+		in.envelopes = []rules.Envelope{d.update(in.verb)}
+	case verbInbox:
+		in.logs = []rules.Log{d.inbox().Log()}
+		if d.choice.Intn(2, "two inboxes") == 1 {
+			in.logs = append(in.logs, inboxOf(d.choice.Intn(d.era()+1, "inbox")).Log())
+		}
+	}
+	if len(d.mix.Patience) > 0 {
+		in.patience = generate.Pick(d.choice, "patience", d.mix.Patience...)
+	}
+	if len(in.envelopes) > 0 {
+		d.last = in.envelopes
+	}
+	return in
+}
+
+func (d *drawing) topic() rules.Log { return generate.Pick(d.choice, "topic", d.mix.Topics...) }
+
+// topics draws one or a few different topics.
+func (d *drawing) topics() []rules.Log {
+	n := 1
+	if d.mix.Spread > 1 {
+		n += d.choice.Intn(d.mix.Spread, "topics")
+	}
+	var out []rules.Log
+	seen := make(map[rules.Log]bool)
+	for range n {
+		if l := d.topic(); !seen[l] {
+			seen[l] = true
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+// fresh draws envelopes that nobody has published, on one topic.
+func (d *drawing) fresh(l rules.Log) []rules.Envelope {
+	n := 1
+	if d.mix.Most > 1 && d.choice.Intn(2, "several envelopes") == 1 {
+		n += d.choice.Intn(d.mix.Most, "envelopes")
+	}
+	out := make([]rules.Envelope, n)
+	for i := range out {
+		out[i] = d.envelope(l, fmt.Sprintf("a%d.%d.%d", d.actor, d.operation, i))
+	}
+	return out
+}
+
+// envelope makes an envelope of the content; one in four is long where the load
+// asks for long payloads.
+func (d *drawing) envelope(l rules.Log, content string) rules.Envelope {
+	e := rules.Envelope{Log: l, Content: content}
+	long := d.choice.Intn(4, "long payload") == 0
+	if long && d.load.Bytes > 0 && l.Kind != rules.CommitLog {
+		e.Size = d.load.Bytes
+	}
+	return e
+}
+
+// across draws one publish on several topics, in any order.
+func (d *drawing) across() []rules.Envelope {
+	logs := d.topics()
+	for len(logs) < 2 && len(d.mix.Topics) > 1 {
+		logs = append(logs, d.topics()...)
+	}
+	out := make([]rules.Envelope, len(logs))
+	for i, l := range logs {
+		out[i] = d.envelope(l, fmt.Sprintf("x%d.%d.%d", d.actor, d.operation, i))
+	}
+	return out
+}
+
+// shared draws an envelope that others of the same wave draw as well, alone,
+// twice, or beside an envelope of the actor's own.
+func (d *drawing) shared() []rules.Envelope {
+	k := d.choice.Intn(2, "which shared envelope")
+	l := d.mix.Topics[(d.wave+k)%len(d.mix.Topics)]
+	e := rules.Envelope{Log: l, Content: fmt.Sprintf("s%d.%d", d.wave, k)}
+	own := func() rules.Envelope { return d.envelope(l, fmt.Sprintf("b%d.%d", d.actor, d.operation)) }
+	switch d.choice.Intn(6, "company") {
+	case 0:
+		return []rules.Envelope{e, e}
+	case 1:
+		return []rules.Envelope{own(), e}
+	case 2:
+		return []rules.Envelope{e, own(), e}
+	default:
+		return []rules.Envelope{e}
+	}
+}
+
+// flawed draws a sound envelope, fresh or shared, beside one that does not parse.
+func (d *drawing) flawed() []rules.Envelope {
+	sound := d.shared()
+	if d.choice.Intn(2, "fresh") == 0 {
+		sound = d.fresh(d.topic())
+	}
+	bad := rules.Envelope{Log: rules.Log{Kind: rules.Welcome, Name: "flawed"}, Content: fmt.Sprint("f", d.actor, ".", d.operation), Flaw: rules.WelcomeKey31}
+	if d.choice.Intn(2, "flawed first") == 0 {
+		return append([]rules.Envelope{bad}, sound...)
+	}
+	return append(sound, bad)
+}
+
+// inboxWaves is how many waves share one inbox: the first creates it, the others
+// change it.
+const inboxWaves = 4
+
+func (d *drawing) era() int { return d.wave / inboxWaves }
+
+func (d *drawing) inbox() rules.InboxRef { return inboxOf(d.era()) }
+
+// inboxOf is the inbox that everybody works on in an era.
+func inboxOf(era int) rules.InboxRef {
+	return rules.InboxRef{Creator: rules.Party{Kind: rules.Wallet, Name: "w" + strconv.Itoa(era)}}
+}
+
+// update draws an identity update of the inbox of the era, signed in a second of
+// its own: two actors never send the same one, but in one of three copies.
+func (d *drawing) update(v verb) rules.Envelope {
+	ref := d.inbox()
+	who := d.actor
+	if d.choice.Intn(3, "a copy") == 0 {
+		who = mostUpdaters // the update that everybody sends
+	}
+	u := rules.IdentityUpdate{Inbox: ref, Second: int64(1_700_000_000 + (d.era()*1000+d.wave)*2*mostUpdaters + who)}
+	if v == verbCreate {
+		u.Actions = []rules.Action{{Kind: rules.CreateInbox, Subject: ref.Creator}}
+	} else {
+		member := rules.Party{Kind: rules.Wallet, Name: fmt.Sprintf("m%d.%d", who, d.wave)}
+		u.Actions = []rules.Action{{Kind: rules.AddAssociation, Subject: member, By: rules.Signing{Party: ref.Creator}}}
+	}
+	return rules.Envelope{Log: ref.Log(), Content: fmt.Sprintf("u%d.%d.%d", v, who, d.wave), Update: &u}
+}
+
+// mostUpdaters is above every actor's number.
+const mostUpdaters = 1000

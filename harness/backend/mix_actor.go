@@ -1,0 +1,201 @@
+package backend
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"assay/harness/run"
+	rules "assay/model/backend"
+)
+
+// Perform drives every actor of the load at once and returns when all have done
+// what they meant to. Whatever the subject answers is in the history.
+func (m Mix) Perform(ctx context.Context, s *Session, l run.Load) error {
+	if m.Wave > 0 {
+		return run.Together(ctx, l.Actors, func(ctx context.Context, n int, b *run.Barrier) error {
+			a := newActor(s, n)
+			for i, in := range m.Script(l, n) {
+				if i > 0 && i%m.Wave == 0 {
+					if err := b.Wait(ctx); err != nil {
+						return err
+					}
+				}
+				if err := a.do(ctx, in); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	return run.Together(ctx, l.Actors, func(ctx context.Context, n int, _ *run.Barrier) error {
+		a := newActor(s, n)
+		for _, in := range m.Script(l, n) {
+			if err := a.do(ctx, in); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Settle reads everything that the mix can have stored, after all actors: each
+// topic by itself and all of them together, following has_more. What was of
+// unknown outcome is decided here, if it ever is.
+func (m Mix) Settle(ctx context.Context, s *Session, l run.Load) error {
+	a := &actor{Session: s, name: "settle", cursors: make(map[rules.Log]uint64)}
+	var logs []rules.Log
+	seen := make(map[rules.Log]bool)
+	for _, n := range l.Actors {
+		for _, in := range m.Script(l, n) {
+			for _, e := range in.envelopes {
+				if e.Flaw == rules.Sound && !seen[e.Log] {
+					seen[e.Log] = true
+					logs = append(logs, e.Log)
+				}
+			}
+		}
+	}
+	for _, log := range logs {
+		if err := a.page(ctx, []rules.Log{log}, false, 0); err != nil {
+			return err
+		}
+	}
+	const together = 100
+	for from := 0; from < len(logs); from += together {
+		some := logs[from:min(from+together, len(logs))]
+		if err := a.page(ctx, some, false, 0); err != nil {
+			return err
+		}
+		if _, err := s.Newest(ctx, a.name, true, readsOf(some)...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// actor is one client of a load: where it is on each topic.
+type actor struct {
+	*Session
+	name    string
+	cursors map[rules.Log]uint64
+}
+
+func newActor(s *Session, n int) *actor {
+	return &actor{Session: s, name: fmt.Sprint("a", n), cursors: make(map[rules.Log]uint64)}
+}
+
+// do performs one intent.
+func (a *actor) do(ctx context.Context, in Intent) error {
+	var err error
+	switch in.verb {
+	case verbCut:
+		_, err = a.PublishCut(ctx, a.name, in.envelopes...)
+	case verbHasty:
+		_, err = a.WithTimeout(max(in.patience, time.Millisecond)).Publish(ctx, a.name, in.envelopes...)
+	case verbOwn:
+		err = a.own(ctx, in.envelopes)
+	case verbQuery:
+		_, err = a.query(ctx, in.logs, in.forward, in.limit)
+	case verbPage:
+		err = a.page(ctx, in.logs, in.forward, in.limit)
+	case verbNewest:
+		_, err = a.Newest(ctx, a.name, in.full, readsOf(in.logs)...)
+	case verbInbox:
+		_, err = a.query(ctx, in.logs, false, 0)
+	case verbJoin:
+		err = a.join(ctx, in.envelopes)
+	default:
+		_, err = a.Publish(ctx, a.name, in.envelopes...)
+	}
+	return err
+}
+
+// own publishes and reads from just below what it was given.
+func (a *actor) own(ctx context.Context, envelopes []rules.Envelope) error {
+	r, err := a.Publish(ctx, a.name, envelopes...)
+	if err != nil || r.Publish == nil || len(r.Publish.Metas) == 0 || r.Publish.Metas[0].Sequence == 0 {
+		return err
+	}
+	below := r.Publish.Metas[0].Sequence - 1
+	_, err = a.Query(ctx, a.name, 0, rules.Read{Log: envelopes[0].Log, Cursor: &below})
+	return err
+}
+
+// attemptsToJoin bounds how often a lost identity update is sent again (API-052).
+const attemptsToJoin = 3
+
+// join sends an identity update, and sends it again after reading the inbox
+// when it lost a race.
+func (a *actor) join(ctx context.Context, envelopes []rules.Envelope) error {
+	for i := 0; ; i++ {
+		r, err := a.Publish(ctx, a.name, envelopes...)
+		if err != nil || r.Code != rules.Aborted || i+1 == attemptsToJoin {
+			return err
+		}
+		if _, err := a.Query(ctx, a.name, 0, rules.Read{Log: envelopes[0].Log}); err != nil {
+			return err
+		}
+	}
+}
+
+// query reads topics and moves the actor's cursors by the client's rule (API-074).
+func (a *actor) query(ctx context.Context, logs []rules.Log, forward bool, limit uint32) (*rules.Return, error) {
+	at := make(map[rules.Log]uint64)
+	if forward {
+		at = a.cursors
+	}
+	return a.ask(ctx, logs, at, limit)
+}
+
+func (a *actor) ask(ctx context.Context, logs []rules.Log, at map[rules.Log]uint64, limit uint32) (*rules.Return, error) {
+	reads := make([]rules.Read, len(logs))
+	byTopic := make(map[rules.Bytes]rules.Log, len(logs))
+	for i, l := range logs {
+		reads[i] = rules.Read{Log: l}
+		if c := at[l]; c > 0 {
+			reads[i].Cursor = &c
+		}
+		byTopic[a.Topic(l)] = l
+	}
+	r, err := a.Query(ctx, a.name, limit, reads...)
+	if err != nil || r.Query == nil {
+		return r, err
+	}
+	for _, row := range r.Query.Rows {
+		if l, ok := byTopic[row.Meta.Topic]; ok {
+			at[l] = max(at[l], row.Meta.Sequence)
+			a.cursors[l] = max(a.cursors[l], row.Meta.Sequence)
+		}
+	}
+	return r, nil
+}
+
+// mostPages bounds one walk of has_more: a subject that says it for ever must
+// not keep an actor.
+const mostPages = 400
+
+// page follows has_more from the start, or from where the actor is, to the end.
+func (a *actor) page(ctx context.Context, logs []rules.Log, forward bool, limit uint32) error {
+	at := make(map[rules.Log]uint64)
+	if forward {
+		for l, c := range a.cursors {
+			at[l] = c
+		}
+	}
+	for range mostPages {
+		r, err := a.ask(ctx, logs, at, limit)
+		if err != nil || r.Query == nil || !r.Query.HasMore || len(r.Query.Rows) == 0 {
+			return err
+		}
+	}
+	return nil
+}
+
+func readsOf(logs []rules.Log) []rules.Read {
+	out := make([]rules.Read, len(logs))
+	for i, l := range logs {
+		out[i] = rules.Read{Log: l}
+	}
+	return out
+}
