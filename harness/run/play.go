@@ -82,6 +82,9 @@ func (p *Play) Judge(s Session) (*history.History, model.Judged) {
 // count nothing.
 func (p *Play) Discard(s Session) { p.find(s).counted = false }
 
+// Count lets a discarded session into the tally after all.
+func (p *Play) Count(s Session) { p.find(s).counted = true }
+
 // Keep remembers the choices that made a session, so that a violation in it
 // can be replayed.
 func (p *Play) Keep(s Session, choices []byte) { p.find(s).choices = choices }

@@ -36,7 +36,10 @@ func properties() []run.Scenario {
 // and the smallest failing one.
 func drawn(ctx context.Context, p *run.Play, n int) error {
 	if p.Choices != nil {
-		_, err := drawnSession(ctx, p, "replay", generate.FromBytes(p.Choices))
+		s, err := drawnSession(ctx, p, "replay", generate.FromBytes(p.Choices))
+		if s != nil {
+			p.Count(s)
+		}
 		return err
 	}
 	var smallest run.Session
@@ -51,12 +54,13 @@ func drawn(ctx context.Context, p *run.Play, n int) error {
 		}
 		_, judged := p.Judge(s)
 		breaches := judged.Breaches()
-		if t.Shrinking && len(breaches) == 0 {
-			p.Discard(s)
-		}
 		if len(breaches) == 0 {
+			if !t.Shrinking {
+				p.Count(s)
+			}
 			return ""
 		}
+		p.Count(s)
 		if smallest != nil {
 			p.Discard(smallest)
 		}
@@ -93,6 +97,8 @@ func drawnSession(ctx context.Context, p *run.Play, label string, c generate.Cho
 	if err != nil {
 		return nil, err
 	}
+	// A draw that the shrinker cuts short must not count: it counts once it is whole.
+	p.Discard(s)
 	w := &walk{Session: s, choice: c, cursors: make(map[rules.Bytes]uint64)}
 	// Fewer operations are smaller, so that shrinking finds the short session.
 	n := sessionLength - c.Intn(sessionLength, "operations left out")
