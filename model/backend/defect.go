@@ -218,11 +218,14 @@ func (j *judge) accepted(x *exchange) {
 		if !d.certain {
 			continue
 		}
-		if d.limit != "" && j.terms.moved(d.limit) {
-			j.breached(limitEnforced, x, "a refusal of "+d.what, "OK")
-			continue
+		blamed := d.breaks
+		if len(blamed) > 1 && j.subject.lax[d.limit] {
+			blamed = blamed[:1] // passed by distinct topics too, so not for their coalescing
 		}
-		for _, a := range d.breaks {
+		if d.limit != "" && j.terms.moved(d.limit) && len(blamed) == 1 {
+			blamed = []model.Assertion{limitEnforced}
+		}
+		for _, a := range blamed {
 			j.breached(a, x, "a refusal of "+d.what, "OK")
 		}
 	}

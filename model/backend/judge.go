@@ -23,7 +23,7 @@ import (
 func Judge(events []model.Event) model.Judged {
 	j := &judge{
 		events: events, topics: make(map[Bytes]*topicLog), ids: make(map[uint64]*entry), hashes: make(map[Bytes]*entry),
-		calls: make(map[int]*exchange), pubs: make(map[*exchange]*publication), subject: newKnown(),
+		belongs: make(map[Digest]Bytes), flawed: make(map[Digest]attempt), calls: make(map[int]*exchange), pubs: make(map[*exchange]*publication), subject: newKnown(),
 	}
 	j.out.Witnesses = make(map[string]bool)
 	j.out.Unimplemented = make(map[string]int)
@@ -47,8 +47,12 @@ type judge struct {
 	// every message hash to the envelope that has it (API-020).
 	ids    map[uint64]*entry
 	hashes map[Bytes]*entry
-	calls  map[int]*exchange
-	pubs   map[*exchange]*publication
+	// belongs maps what publishes sent to the topic it belongs to, flawed what
+	// was wrong in itself to the publish that sent it.
+	belongs map[Digest]Bytes
+	flawed  map[Digest]attempt
+	calls   map[int]*exchange
+	pubs    map[*exchange]*publication
 	// subject is what the whole history tells about the subject.
 	subject known
 	out     model.Judged

@@ -232,6 +232,13 @@ func innocents() []ruling {
 			h.ask(MethodHealth).code(Unavailable)
 			h.other(RetiredGet).code(Unavailable)
 		}),
+		innocent("section 12: the subject is away for a while, and only requests with a defect are made meanwhile", func(h *story) {
+			h.publish("A", group("one")).answered()
+			for _, f := range TopicFlaws() {
+				h.query("A", 0, Read{Log: g, Flaw: f}).code(Unavailable)
+			}
+			h.query("A", 0, all(g)).answered()
+		}),
 		innocent("section 12: a proxy answers in place of the subject", func(h *story) {
 			page := Return{Code: Unknown, Garbled: "an HTTP response with status 502 and content type \"text/html\", which is not gRPC"}
 			h.publish("A", group("one")).answers(page)

@@ -11,7 +11,7 @@ import (
 func (j *judge) newest(x *exchange) {
 	n, r := x.call.Newest, x.answer
 	switch {
-	case r.Code == Unimplemented && !j.subject.reads[MethodNewest]:
+	case r.Code == Unimplemented && !j.subject.served[MethodNewest]:
 		j.out.Unimplemented["newest"]++
 		return
 	case len(x.defects) > 0:

@@ -33,7 +33,7 @@ func (v *reading) whole() {
 		v.sound = v.row(i, row) && v.sound
 	}
 	limit, known := v.terms.pageLimit(v.query.Limit)
-	if count := uint64(len(v.page.Rows)); known && count > limit {
+	if count := uint64(len(v.page.Rows)); v.sound && known && count > limit {
 		v.breached(v.tooMany(limit), v.x, fmt.Sprintf("at most %d rows in all", limit), fmt.Sprint(count))
 		v.sound = false
 	}
@@ -51,7 +51,7 @@ func (v *reading) whole() {
 	}
 	if quiet(v.x, v.spans) && v.lands(limit) {
 		v.exact(limit)
-	} else if count := uint64(len(v.page.Rows)); v.page.HasMore && count < limit {
+	} else if count := uint64(len(v.page.Rows)); v.page.HasMore && count < limit && uint64(v.query.Limit) == limit {
 		v.breached(hasMore, v.x, fmt.Sprintf("has_more false: the page has %d rows and the limit is %d", count, limit), "true")
 	}
 }

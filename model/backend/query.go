@@ -47,7 +47,7 @@ func (j *judge) spans(entries []Asked) []*span {
 func (j *judge) query(x *exchange) {
 	q, r := x.call.Query, x.answer
 	switch {
-	case r.Code == Unimplemented && !j.subject.reads[MethodQuery]:
+	case r.Code == Unimplemented && !j.subject.served[MethodQuery]:
 		j.out.Unimplemented["query"]++
 		return
 	case len(x.defects) > 0:
@@ -155,7 +155,9 @@ func (j *judge) unanswered(x *exchange, spans []*span) {
 // what is special about it, the first.
 func (j *judge) acceptableQuery(x *exchange, spans []*span) []model.Assertion {
 	q := x.call.Query
-	aboveHead := slices.ContainsFunc(spans, func(s *span) bool { return s.aboveHead() })
+	aboveHead := slices.ContainsFunc(spans, func(s *span) bool {
+		return s.cursor > 0 && s.topic.head(x.invoked) != nil && len(s.topic.above(s.cursor)) == 0
+	})
 	switch {
 	case uint64(len(q.Entries)) == j.terms.Limit(limitQueryTopics):
 		return []model.Assertion{queryCountOK}

@@ -36,8 +36,31 @@ func (j *judge) known(x *exchange, where string, t *topicLog, row Row, agrees mo
 		j.breached(atomicRefusal, x, where+"nothing of a publish that is refused", fmt.Sprintf("its envelope, as sequence id %d", m.Sequence), events...)
 		return false
 	}
-	j.breached(payloadIntact, x, where+"a payload that this run published on topic "+t.log.String(), fmt.Sprintf("another, as sequence id %d", m.Sequence))
+	j.stranger(x, where, t, row)
 	return false
+}
+
+// stranger judges a row whose payload was not published on its topic: it belongs
+// elsewhere, it should have been refused, or nobody published it.
+func (j *judge) stranger(x *exchange, where string, t *topicLog, row Row) {
+	got := fmt.Sprintf("one as sequence id %d", row.Meta.Sequence)
+	if home, ok := j.belongs[row.Identity]; ok {
+		a := topicFromPayload
+		if len(home) != len(t.topic) || home[0] != t.topic[0] {
+			a = topicForm
+		}
+		j.breached(a, x, where+"no envelope of topic "+home.String()+" on topic "+t.topic.String(), got)
+		return
+	}
+	if p, ok := j.flawed[row.Identity]; ok && p.invoked < x.returned {
+		a, _ := p.request()[p.index].Intent.Flaw.refusal()
+		if p.answered() && p.answer.Code != OK {
+			a = atomicRefusal
+		}
+		j.breached(a, x, where+"no envelope that has to be refused", got, p.invoked)
+		return
+	}
+	j.breached(payloadIntact, x, where+"a payload that this run published on topic "+t.log.String(), "another, "+got)
 }
 
 // displaced judges a known envelope under an id that is not its own: it was
@@ -57,9 +80,9 @@ func (j *judge) displaced(x *exchange, where string, t *topicLog, e *entry, m Me
 		j.breached(logPosition, x, expected, got, e.proof, e.event)
 	case once && e.by != nil && !e.shown:
 		j.breached(metaAgrees, x, expected, got, e.proof, e.event)
-	case e.repeats == 0 && e.twins > 0:
+	case e.repeats == 0 && e.twins > 0 && len(t.attempts[e.identity]) == 1:
 		j.breached(collapsed, x, expected, got+" as well", e.proof, e.event)
-	case e.reencoded:
+	case e.reencoded && m.Hash != e.meta.Hash:
 		j.breached(sameValue, x, expected, got+" as well", e.proof, e.event)
 	default:
 		j.breached(storedOnce, x, expected, got+" as well", e.proof, e.event)
@@ -85,7 +108,9 @@ func (j *judge) revealed(x *exchange, where string, t *topicLog, row Row, agrees
 		return false
 	}
 	breaches := len(j.out.Judgements)
-	j.enterRow(x, where, t, &entry{identity: row.Identity, intent: s.Intent, meta: m, event: x.returned, proof: p.invoked, size: s.Artefact.CanonicalLen, shown: true})
+	if !j.enterRow(x, where, t, &entry{identity: row.Identity, intent: s.Intent, meta: m, event: x.returned, proof: p.invoked, size: s.Artefact.CanonicalLen, shown: true}) {
+		return false
+	}
 	switch {
 	case len(tries) > 1 || !p.unknowable():
 	case p.landed == 0:

@@ -25,6 +25,11 @@ func metadataRulings() []ruling {
 		breaks(topicForm, "API-002: a topic has one identifier byte too many", func(h *story) {
 			h.publish("A", welcome("one")).answered(meta(0, func(m *Meta) { m.Topic += "x" }))
 		}),
+		breaks(topicForm, "API-002: a commit-log entry is read on the topic of a group", func(h *story) {
+			h.publish("A", entryOf("one")).answered()
+			h.query("A", 0, all(groupLog("c"))).answers(Return{Query: &Page{Rows: []Row{h.server.rows[topicOf(commitLog("c"))][0]}}}).
+				story.moved(topicOf(groupLog("c")))
+		}),
 		holds(uniqueID, "API-010: two topics have ids of their own", func(h *story) {
 			h.publish("A", group("one"), welcome("two")).answered()
 		}),
@@ -64,10 +69,10 @@ func metadataRulings() []ruling {
 		}),
 		breaks(sameValue, "API-020: another protobuf encoding is stored as a new envelope", func(h *story) {
 			h.publish("A", group("one")).answered()
-			h.publish("A", encoded(group("one"), Reordered)).answered(meta(0, func(m *Meta) { m.Sequence++ }))
+			h.publish("A", encoded(group("one"), Reordered)).answered(meta(0, func(m *Meta) { m.Sequence++; m.Hash = "x" + m.Hash[1:] }))
 		}),
 		breaks(sameValue, "API-020: two encodings of one envelope in one request are two rows", func(h *story) {
-			h.publish("A", group("one"), encoded(group("one"), Padded)).answered(meta(1, func(m *Meta) { m.Sequence++ }))
+			h.publish("A", group("one"), encoded(group("one"), Padded)).answered(meta(1, func(m *Meta) { m.Sequence++; m.Hash = "x" + m.Hash[1:] }))
 		}),
 		breaks(sameValue, "API-020: an envelope in an unusual encoding is refused", func(h *story) {
 			h.publish("A", encoded(group("one"), Explicit)).answers(invalid(0, ReasonMalformedPayload))
@@ -78,8 +83,14 @@ func metadataRulings() []ruling {
 			h.query("A", 0, all(groupLog("g"))).answered(func(r *Return) {
 				twice := r.Query.Rows[0]
 				twice.Meta.Sequence++
+				twice.Meta.Hash = "x" + twice.Meta.Hash[1:]
 				r.Query.Rows = append(r.Query.Rows, twice)
 			})
+		}),
+		breaks(hashOfValue, "API-020: two envelopes that differ are taken for one", func(h *story) {
+			h.publish("A", group("one")).answered()
+			h.publish("A", group("two")).answered(func(r *Return) { r.Publish.Metas[0] = h.server.rows[topicOf(groupLog("g"))][0].Meta })
+			h.query("A", 0, all(groupLog("g"))).answered(without(1))
 		}),
 		holds(expiry, "API-021: a welcome expires after the published retention", func(h *story) { h.publish("A", welcome("one")).answered() }),
 		holds(expiry, "API-021: a group message expires after the retention that was configured", func(h *story) {
@@ -206,6 +217,10 @@ func publishRulings() []ruling {
 			h.publish("A", entryOf("one")).answered()
 			h.publish("B", entryOf("one")).answered(meta(0, func(m *Meta) { m.Sequence++ }))
 		}),
+		breaks(duplicateMeta, "API-033: a duplicate in another encoding has the hash of the stored envelope and an id of its own", func(h *story) {
+			h.publish("A", group("one")).answered()
+			h.publish("A", encoded(group("one"), Reordered)).answered(meta(0, func(m *Meta) { m.Sequence++ }))
+		}),
 		breaks(duplicateMeta, "API-033: a duplicate is refused as existing already", func(h *story) {
 			h.publish("A", group("one")).answered()
 			h.publish("B", group("one")).code(6)
@@ -327,6 +342,26 @@ func refusalRulings() []ruling {
 		breaks(idLengthRefused, "API-002: a group id of 15 bytes is stored", accepted(GroupID15)),
 		holds(malformedRefused, "API-040: an unset payload is refused", refused(PayloadUnset)),
 		breaks(malformedRefused, "API-040: an unset payload is stored", accepted(PayloadUnset)),
+		breaks(groupRefused, "API-041: a group message cut short is stored and read", func(h *story) {
+			u := h.publish("A", flawed(GroupCutLastByte))
+			bad := u.call.Publish.Envelopes[0]
+			bad.Artefact.Topic = topicOf(groupLog("x"))
+			u.answers(Return{Publish: &Published{Metas: h.server.commit([]Sent{bad})}})
+			h.query("A", 0, all(groupLog("x"))).answered()
+		}),
+		breaks(atomicRefusal, "API-030: a malformed envelope is refused and read all the same", func(h *story) {
+			u := h.publish("A", flawed(GroupCutLastByte)).answered()
+			bad := u.call.Publish.Envelopes[0]
+			bad.Artefact.Topic = topicOf(groupLog("x"))
+			h.server.commit([]Sent{bad})
+			h.query("A", 0, all(groupLog("x"))).answered()
+		}),
+		breaks(malformedRefused, "API-040: unset payloads are answered UNAVAILABLE time and again, among requests that work", func(h *story) {
+			control(h)
+			h.publish("A", flawed(PayloadUnset)).code(Unavailable)
+			control(h)
+			h.publish("A", flawed(PayloadUnset)).code(Unavailable)
+		}),
 		breaks(malformedRefused, "API-040: an unset payload is answered INTERNAL", func(h *story) { h.publish("A", flawed(PayloadUnset)).code(Internal) }),
 		breaks(malformedRefused, "API-040: an unset payload is answered RESOURCE_EXHAUSTED, which nothing else is", func(h *story) {
 			control(h)

@@ -63,7 +63,8 @@ func (j *judge) bySize() bool {
 func (j *judge) refusedSound(x *exchange, expected string, assertions ...model.Assertion) {
 	r := x.answer
 	denied := r.Code == Unauthenticated || r.Code == PermissionDenied
-	if len(x.call.Headers) > 0 && !j.subject.bare[r.Code] && (!j.mute(x) || denied && j.subject.plain) {
+	absent := r.Code == Unimplemented && !j.subject.served[x.call.Method]
+	if len(x.call.Headers) > 0 && !absent && !j.subject.bare[r.Code] && (!j.mute(x) || denied && j.subject.plain) {
 		// Nothing is special about the call but its headers, and no call without
 		// them was answered so.
 		j.breached(headersAccepted, x, expected+", whatever client headers the call carries", r.Code.String()+detailText(r)+text(r))

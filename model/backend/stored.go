@@ -43,7 +43,10 @@ func (j *judge) stored(p *publication) {
 		}
 		e := &entry{identity: s.Artefact.Identity, intent: s.Intent, meta: m, event: p.returned, proof: p.invoked, by: p, size: s.Artefact.CanonicalLen}
 		e.retried = retried(p, t, e.identity)
-		j.enterRow(x, fmt.Sprintf("entry %d: ", i), t, e)
+		if !j.enterRow(x, fmt.Sprintf("entry %d: ", i), t, e) {
+			complete = false
+			continue
+		}
 		if t.alone(e.identity, p) {
 			own = append(own, e)
 		}
@@ -151,11 +154,14 @@ func (j *judge) complete(x *exchange, i int, s Sent, m Meta) bool {
 func (j *judge) twin(x *exchange, k, i int, request []Sent, metas []Meta, t *topicLog) {
 	a := collapsed
 	reencoded := request[k].Intent.Encoding != request[i].Intent.Encoding
-	if reencoded {
-		a = sameValue
+	if reencoded && metas[k].Hash != metas[i].Hash {
+		a = sameValue // not known for one value, so not collapsed
 	}
 	d := difference(metas[k], metas[i])
 	j.check(d == "", a, x, "", fmt.Sprintf("entries %d and %d, of equal envelopes, to be equal", k, i), d)
+	if d == "" && reencoded {
+		j.held(sameValue, x, "")
+	}
 	if e := t.stored[request[i].Artefact.Identity]; e != nil {
 		e.twins++
 		e.reencoded = e.reencoded || reencoded
@@ -168,12 +174,16 @@ func (j *judge) again(p *publication, i int, t *topicLog, e *entry) {
 	d := difference(e.meta, m)
 	a := duplicateMeta
 	switch {
-	case s.Intent.Encoding != e.intent.Encoding:
-		a, e.reencoded = sameValue, true
+	case s.Intent.Encoding != e.intent.Encoding && m.Hash != e.meta.Hash:
+		a = sameValue // not known for the stored value, so no duplicate
 	case e.by == nil:
 		a = metaAgrees
 	}
 	j.check(d == "", a, p.exchange, "", fmt.Sprintf("the metadata stored for envelope %d", i), d, e.proof, e.event)
+	if d == "" && s.Intent.Encoding != e.intent.Encoding {
+		e.reencoded = true
+		j.held(sameValue, p.exchange, "")
+	}
 	if d == "" && e.event < p.invoked {
 		j.held(duplicateMeta, p.exchange, "")
 	}
@@ -196,20 +206,28 @@ func retried(p *publication, t *topicLog, identity Digest) bool {
 }
 
 // enterRow judges an envelope that is seen stored for the first time, and takes
-// it into the view.
-func (j *judge) enterRow(x *exchange, where string, t *topicLog, e *entry) {
+// it into the view. It reports whether that can be: an id that names another
+// envelope says nothing of where this one is stored.
+func (j *judge) enterRow(x *exchange, where string, t *topicLog, e *entry) bool {
 	m := e.meta
-	if other := j.ids[m.Sequence]; other != nil {
+	other := j.ids[m.Sequence]
+	switch {
+	case other != nil && other.meta.Hash == m.Hash:
+		// The subject takes two values for one envelope, and the hash for both.
+		j.hashOf(x, where, e)
+		return false
+	case other != nil:
 		j.breached(uniqueID, x, where+"a sequence id of its own", fmt.Sprintf("%d, which names another envelope, on topic %s", m.Sequence, other.meta.Topic), other.proof, other.event)
-	} else {
-		j.held(uniqueID, x, "")
-		j.late(x, where, t, e)
-		j.ids[m.Sequence] = e
+		return false
 	}
+	j.held(uniqueID, x, "")
+	j.ids[m.Sequence] = e
+	j.late(x, where, t, e)
 	j.flagOf(x, where, e)
 	j.hashOf(x, where, e)
 	j.expiryOf(x, where, e)
 	t.insert(e)
+	return true
 }
 
 // late judges that an envelope does not appear below what a read of its topic

@@ -194,6 +194,14 @@ func without(i int) func(*Return) {
 	}
 }
 
+// moved puts the rows of the last page on another topic.
+func (h *story) moved(t Bytes) {
+	r := h.events[len(h.events)-1].Value.(*Return)
+	for i := range r.Query.Rows {
+		r.Query.Rows[i].Meta.Topic = t
+	}
+}
+
 func more(yes bool) func(*Return) { return func(r *Return) { r.Query.HasMore = yes } }
 
 // limit sets a limit that the subject publishes; configured one that the

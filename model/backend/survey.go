@@ -9,16 +9,21 @@ import (
 // known is what the whole history tells about a subject, needed before the
 // first call is judged.
 type known struct {
-	// kinds are those of which a publish succeeded, reads the read methods of
-	// which a call did. A subject that serves a call for one request and answers
+	// kinds are those of which a publish succeeded, served the methods of which
+	// a call did. A subject that serves a call for one request and answers
 	// UNIMPLEMENTED to another gives a wrong code.
-	kinds map[Kind]bool
-	reads map[Method]bool
+	kinds  map[Kind]bool
+	served map[Method]bool
 	// general are codes that requests with nothing wrong were answered with: a
 	// code that comes to all alike says nothing of the request it answers.
 	general map[Code]bool
-	// flawed counts, by code, the requests with a defect that were answered so.
+	// flawed counts, by code, the spells in which requests with a defect were
+	// answered so: a sound request that succeeds ends a spell, so that one time
+	// of trouble is one spell however many requests it hits.
 	flawed map[Code]int
+	spell  map[Code]bool
+	// lax are the limits that a request of too many distinct topics passed.
+	lax map[string]bool
 	// bare are those of them that answered calls without client headers.
 	bare map[Code]bool
 	// plain is true when a call without client headers succeeded, explicit when
@@ -32,7 +37,7 @@ type known struct {
 }
 
 func newKnown() known {
-	return known{kinds: make(map[Kind]bool), reads: make(map[Method]bool), general: make(map[Code]bool), flawed: make(map[Code]int), bare: make(map[Code]bool), exhausted: -1}
+	return known{kinds: make(map[Kind]bool), served: make(map[Method]bool), general: make(map[Code]bool), flawed: make(map[Code]int), spell: make(map[Code]bool), lax: make(map[string]bool), bare: make(map[Code]bool), exhausted: -1}
 }
 
 // survey pairs calls with their answers and finds every publish and what became
@@ -93,8 +98,9 @@ func (j *judge) learn(x *exchange) {
 	}
 	k, r, c := &j.subject, x.answer, x.call
 	if r.Code != OK {
-		if len(x.defects) > 0 {
+		if len(x.defects) > 0 && !k.spell[r.Code] {
 			k.flawed[r.Code]++
+			k.spell[r.Code] = true
 		}
 		if len(x.defects) == 0 && c.Method != MethodOther && !(c.Method == MethodPublish && slices.ContainsFunc(c.Publish.Envelopes, unsupported)) {
 			k.general[r.Code] = true
@@ -105,19 +111,25 @@ func (j *judge) learn(x *exchange) {
 		}
 		return
 	}
+	if len(x.defects) == 0 {
+		clear(k.spell)
+	}
+	for _, d := range x.defects {
+		if d.limit != "" && len(d.breaks) == 1 {
+			k.lax[d.limit] = true
+		}
+	}
 	k.largest = max(k.largest, c.WireLen)
 	k.works = k.works || c.Method != MethodHealth
 	k.plain = k.plain || len(c.Headers) == 0
+	k.served[c.Method] = true
 	switch c.Method {
 	case MethodPublish:
 		for _, s := range c.Publish.Envelopes {
 			k.kinds[s.Intent.Log.Kind] = true
 		}
 	case MethodQuery:
-		k.reads[MethodQuery] = true
 		k.explicit = k.explicit || !slices.ContainsFunc(c.Query.Entries, func(e Asked) bool { return e.Cursor == nil })
-	case MethodNewest:
-		k.reads[MethodNewest] = true
 	}
 }
 
@@ -159,9 +171,15 @@ func (j *judge) enter(p *publication) {
 	named := make(map[*topicLog]bool)
 	for i, s := range p.request() {
 		a := s.Artefact
+		if s.Intent.Flaw != Sound {
+			if _, ok := j.flawed[a.Identity]; !ok {
+				j.flawed[a.Identity] = attempt{p, i}
+			}
+		}
 		if a.Topic == "" {
 			continue
 		}
+		j.belongs[a.Identity] = a.Topic
 		t := j.topic(a.Topic, s.Intent.Log)
 		if p.outcome == refused {
 			if t.turnedDown[a.Identity] == nil {
