@@ -44,6 +44,9 @@ type Pool struct {
 	begin   string
 }
 
+// openPatience bounds the wait for the first connection.
+const openPatience = 30 * time.Second
+
 // Open connects to the database and checks that it answers.
 func Open(ctx context.Context, o Options) (*Pool, error) {
 	config, err := pgxpool.ParseConfig(o.URL)
@@ -70,13 +73,14 @@ func Open(ctx context.Context, o Options) (*Pool, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open database pool: %w", err)
 	}
-	p := &Pool{pool: pool, acquire: o.AcquireTimeout, budget: o.TransactionTimeout}
-	if p.acquire == 0 {
-		p.acquire = o.StatementTimeout
-	}
+	// The first connection may take longer than one in the middle of a call.
+	p := &Pool{pool: pool, acquire: openPatience, budget: o.TransactionTimeout}
 	if p.begin, err = p.beginCommand(ctx); err != nil {
 		pool.Close()
 		return nil, err
+	}
+	if p.acquire = o.AcquireTimeout; p.acquire == 0 {
+		p.acquire = o.StatementTimeout
 	}
 	return p, nil
 }
