@@ -32,13 +32,20 @@ type Mutant struct {
 	// Relating says that no single answer gives it away: it takes two calls,
 	// one held against the other.
 	Relating bool
+	// Concurrent says that it shows only when calls meet: one call after the
+	// other never gives it away.
+	Concurrent bool
 	// Apply breaks the parts or the configuration. State that the fault needs
 	// is made by each call.
 	Apply func(*backend.Parts, *config.Config)
 }
 
-// All returns every mutant, in the order of the first requirement it breaks.
-func All() []Mutant {
+// All returns every mutant: those that one client can tell, in the order of the
+// first requirement they break, then those that show only when calls meet.
+func All() []Mutant { return append(sequential(), concurrent()...) }
+
+// sequential are the mutants that one call after the other gives away.
+func sequential() []Mutant {
 	return []Mutant{
 		commitLogOnGroupTopic(),
 		unknownKindReadsEmpty(),
@@ -106,6 +113,29 @@ func All() []Mutant {
 		versionHeaderRefused(),
 		configurationNeedsCredentials(),
 		healthMissing(),
+	}
+}
+
+// concurrent are the mutants that only show when calls meet, in the same order.
+func concurrent() []Mutant {
+	return []Mutant{
+		idsBeforeLock(),
+		noTopicLock(),
+		idsCached(),
+		noIdentityLock(),
+		queriesShareARead(),
+		conflictIsSuccess(),
+		topicsCommittedApart(),
+		racingCopyStoredAgain(),
+		racingCopyRenumbered(),
+		duplicatesCheckedOnce(),
+		recheckInOldSnapshot(),
+		watermarkReadApart(),
+		watermarkBeforeLock(),
+		commitLogDroppedWhenBusy(),
+		moreInSecondQuery(),
+		pageTopicByTopic(),
+		newestInTwoQueries(),
 	}
 }
 
