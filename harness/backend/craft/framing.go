@@ -114,8 +114,16 @@ func (f field) wireType() protowire.Type {
 
 func (w writer) append(b []byte, fields []field) []byte {
 	if w.encoding == backend.Reordered {
-		for i := len(fields) - 1; i >= 0; i-- {
-			b = w.appendField(b, fields[i])
+		// Elements of a repeated field keep their order, which is part of the value.
+		for end := len(fields); end > 0; {
+			start := end - 1
+			for start > 0 && fields[start-1].num == fields[start].num {
+				start--
+			}
+			for _, f := range fields[start:end] {
+				b = w.appendField(b, f)
+			}
+			end = start
 		}
 		return b
 	}
