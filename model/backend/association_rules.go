@@ -56,7 +56,7 @@ func (a *application) replay(b *branch, p proof) {
 	case same:
 		b.must(RuleUnused, replayRefused, wrongParty, "a signature of "+p.by.String()+" used before")
 	case used:
-		b.may(RuleUnused, model.Upstream, wrongParty, "another encoding of a signature of "+p.by.String()+" used before")
+		b.may(RuleUnused, model.Upstream, wrongParty, "another encoding of a signature used before")
 	}
 }
 
@@ -65,7 +65,7 @@ func (b *branch) matches(r Rule, p proof, want identifier, who string) {
 	switch {
 	case p.by == want:
 	case p.by.alike(want):
-		b.may(RuleSpelling, model.Companion, unsigned, fmt.Sprintf("a signature of %s for %s", p.by, want))
+		b.may(RuleSpelling, model.Companion, unsigned, "a signature by another spelling of the party")
 	default:
 		b.must(r, strangerRefused, wrongParty, fmt.Sprintf("a signature of %s where %s signs, %s", p.by, who, want))
 	}
@@ -116,7 +116,7 @@ func (b *branch) sameChain(p proof) {
 // every subject has a record of it.
 func (b *branch) outsiderChain(p proof) {
 	if b.after.standing(p.by) == absent && p.by == b.after.recovery && p.chain != b.after.recoveryChain {
-		b.may(RuleSameChain, model.Upstream, wrongParty, fmt.Sprintf("%s got recovery on %s and signs on %s", p.by, b.after.recoveryChain, p.chain))
+		b.may(RuleSameChain, model.Upstream, wrongParty, "a recovery identifier outside the inbox on another chain than before")
 	}
 }
 
@@ -128,7 +128,7 @@ func (a *application) addition(b branch, act Action, by, joining proof) []branch
 	if by.by == joining.by {
 		b.must(RuleNotSelf, stateRefused, updateOnly, fmt.Sprintf("%s on both sides", by.by))
 	} else if by.by.alike(joining.by) {
-		b.may(RuleNotSelf, model.Companion, wrongParty, fmt.Sprintf("%s on both sides, spelt in two ways", by.by))
+		b.may(RuleNotSelf, model.Companion, wrongParty, "a party that adds another spelling of itself")
 	}
 	if by.by.party.Kind == Installation && act.Subject.Kind == Installation {
 		b.must(RuleNoTree, strangerRefused, wrongParty, fmt.Sprintf("%s adds %s", by.by, subject))
@@ -141,7 +141,7 @@ func (a *application) addition(b branch, act Action, by, joining proof) []branch
 	switch standing := b.after.standing(by.by); {
 	case standing == present, by.by == b.after.recovery:
 	case standing == resembling, by.by.alike(b.after.recovery):
-		b.may(RuleSpelling, model.Companion, unsigned, fmt.Sprintf("%s adds, which is a member in another spelling", by.by))
+		b.may(RuleSpelling, model.Companion, unsigned, "an addition by another spelling of a member")
 	default:
 		b.must(RuleMayAdd, strangerRefused, wrongParty, fmt.Sprintf("%s adds and may not", by.by))
 	}
@@ -166,7 +166,7 @@ func (a *application) joined(b branch, subject identifier, by, joining proof) []
 	if by.by == subject {
 		return []branch{b} // it adds itself, and that is what is wrong with it
 	}
-	b.may(RuleNewMember, model.Upstream, updateOnly, fmt.Sprintf("%s added again", subject))
+	b.may(RuleNewMember, model.Upstream, updateOnly, "a member added again")
 	kept := b.fork()
 	fresh.since = old.since
 	b.after.members[subject] = fresh

@@ -162,7 +162,7 @@ func (p *proof) otherText(s Signing, what string, blind bool) {
 
 // variant finds what is odd about a signature: some subjects refuse it.
 func (p *proof) variant(s Signing) {
-	what := "a signature of " + s.Party.String() + ": " + string(s.Variant)
+	what := "a signature: " + string(s.Variant)
 	switch s.Variant {
 	case ChainV, HighS, HighSSameV:
 		p.may(RuleEncoding, model.Upstream, wrongParty, what)
@@ -184,7 +184,7 @@ func (c Conditions) asked(p *proof, s Signing) {
 	}
 	add := func(f finding) {
 		f.rule, f.breaks = RuleWalletAnswer, walletRefused
-		f.what = "a signature of " + s.Party.String() + " " + f.what
+		f.what = "a contract's signature " + f.what
 		p.findings = append(p.findings, f)
 	}
 	free := func(b model.Basis, what string) {

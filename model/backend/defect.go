@@ -38,6 +38,12 @@ type defect struct {
 	certain bool
 	// transport is true when a transport may refuse it, with a size code and no detail.
 	transport bool
+	// reasonOf is what a wrong reason breaches where it is not API-040 or 047;
+	// needs names the witness of a refusal where it is not that of its call.
+	reasonOf model.Assertion
+	needs    string
+	// loose is true when it may count as a failure to parse or to validate.
+	loose bool
 	what      string
 }
 
@@ -132,6 +138,7 @@ func (j *judge) publishDefects(c *Call) []defect {
 		case high <= envelope:
 			sound[a.Topic] = true
 		}
+		out = append(out, j.packageDefects(i, s)...)
 	}
 	if limit := j.terms.Limit(limitPublishTopics); uint64(len(topics)) > limit {
 		out = append(out, defect{kind: requestDefect, index: -1, breaks: []model.Assertion{publishLimit}, limit: limitPublishTopics, certain: uint64(len(sound)) > limit,
@@ -204,10 +211,15 @@ func entryDefects(entries []Asked, query bool) []defect {
 	return out
 }
 
-// unsupported reports a kind of payload that this model does not judge yet, so
-// that it neither accuses nor acquits a subject of anything about it.
-func unsupported(s Sent) bool {
+// stateful reports a payload whose validity is more than that it parses.
+func stateful(s Sent) bool {
 	return s.Intent.Flaw == Sound && (s.Intent.Log.Kind == Identity || s.Intent.Log.Kind == KeyPackage)
+}
+
+// unsupported reports such a payload whose intent is not known, so that a
+// subject is neither accused nor acquitted of anything about it.
+func unsupported(s Sent) bool {
+	return stateful(s) && s.Intent.Update == nil && s.Intent.Package == nil
 }
 
 // accepted judges a success that a defect forbids. Where the limit was moved
@@ -239,6 +251,9 @@ func (j *judge) demonstrated(x *exchange, witness string) {
 		if !d.certain || d.limit != first.limit || !slices.Equal(d.breaks, first.breaks) {
 			return
 		}
+	}
+	if first.needs != "" {
+		witness = first.needs
 	}
 	for _, a := range first.breaks {
 		j.held(a, x, witness)

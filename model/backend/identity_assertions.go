@@ -72,4 +72,6 @@ func identityAssertions() []model.Assertion {
 
 // planned declares an assertion that no rule evaluates yet, so that the list of
 // those that Judge can evaluate stays true.
-func planned(name string, id spec.ID) model.Assertion { return model.Assertion{Name: name, Requirement: id, Basis: model.Spec} }
+func planned(name string, id spec.ID) model.Assertion {
+	return model.Assertion{Name: name, Requirement: id, Basis: model.Spec}
+}

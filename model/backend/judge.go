@@ -55,7 +55,10 @@ type judge struct {
 	pubs    map[*exchange]*publication
 	// subject is what the whole history tells about the subject.
 	subject known
-	out     model.Judged
+	// identity is what the history tells of identity updates.
+	identity *identities
+	packages *packages
+	out      model.Judged
 	// start is the first judgement of the call that is being judged.
 	start int
 	// clock is the highest server time any answer showed, in nanoseconds.

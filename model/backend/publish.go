@@ -11,10 +11,11 @@ import (
 // publish judges one answered publish (section 5).
 func (j *judge) publish(p *publication) {
 	r, envelopes := p.answer, p.request()
-	if slices.ContainsFunc(envelopes, unsupported) {
-		if r.Code == Unimplemented {
-			j.out.Unimplemented["publish of identity updates and key packages"]++
-		}
+	if slices.ContainsFunc(envelopes, stateful) && r.Code == Unimplemented && !j.serves(envelopes) {
+		j.out.Unimplemented["publish of identity updates and key packages"]++
+		return
+	}
+	if slices.ContainsFunc(envelopes, unsupported) || j.updatesAnswered(p) {
 		return
 	}
 	switch {
@@ -54,6 +55,7 @@ func (j *judge) refusal(p *publication) {
 	j.wording(p.exchange, callPublish)
 	if p.answer.Code == InvalidArgument {
 		j.detail(p)
+		j.updatesRefused(p)
 	}
 }
 
@@ -61,6 +63,7 @@ func (j *judge) refusal(p *publication) {
 type option struct {
 	index   int // -1 for none
 	reasons []Reason
+	about   model.Assertion
 	what    string
 }
 
@@ -70,11 +73,14 @@ func options(defects []defect) []option {
 	var out []option
 	for kind := parseDefect; kind <= requestDefect; kind++ {
 		for _, d := range defects {
-			if d.kind != kind {
+			if d.kind != kind && (kind != parseDefect || !d.loose) {
 				continue
 			}
-			out = append(out, option{d.index, d.reasons, d.what})
-			if d.certain && kind != requestDefect {
+			if d.loose && slices.ContainsFunc(out, func(o option) bool { return o.index == d.index && o.what == d.what }) {
+				continue
+			}
+			out = append(out, option{d.index, d.reasons, d.reasonOf, d.what})
+			if d.certain && kind != requestDefect && !d.loose {
 				break // the first failing envelope of this kind; those after it cannot answer
 			}
 		}
@@ -116,6 +122,9 @@ func (j *judge) detail(p *publication) {
 		if len(legal) == 1 && onlyMalformed(o.reasons) {
 			j.held(malformedReason, x, callPublish)
 		}
+		if len(legal) == 1 && o.reasons != nil && o.about.Name != "" {
+			j.held(o.about, x, updateWitness)
+		}
 		return
 	}
 	j.wrongDetail(x, p.request(), legal, got)
@@ -151,7 +160,9 @@ func (j *judge) wrongDetail(x *exchange, request []Sent, legal []option, got Det
 	if got.Reason == ReasonUnspecified {
 		j.breached(errorDetail, x, want, have)
 	}
-	if onlyMalformed(legal[at].reasons) {
+	if a := legal[at].about; a.Name != "" {
+		j.breached(a, x, want, have)
+	} else if onlyMalformed(legal[at].reasons) {
 		j.breached(malformedReason, x, want, have)
 	} else {
 		j.breached(errorDetail, x, want, have)
@@ -201,6 +212,9 @@ const metaMost = 140
 // of what is special about it, or else that of the payload a refusal points at.
 func (j *judge) acceptance(p *publication) model.Assertion {
 	r, envelopes := p.answer, p.request()
+	if a, ok := j.statefulAcceptance(p); ok {
+		return a
+	}
 	if r.Code == OutOfRange || r.Code == ResourceExhausted || len(r.Details) > 0 && r.Details[0].Reason == ReasonTooLarge {
 		return publishInLimit
 	}
@@ -265,6 +279,10 @@ func accepts(k Kind) model.Assertion {
 		return welcomeAccepted
 	case CommitLog:
 		return logEntryAccepted
+	case Identity:
+		return updateAccepted
+	case KeyPackage:
+		return packageAccepted
 	default:
 		return groupAccepted
 	}

@@ -320,7 +320,7 @@ func (j *judge) acknowledged(p *publication) {
 	request := p.request()
 	told := make(map[Kind]bool)
 	for _, s := range request {
-		if k := s.Intent.Log.Kind; !told[k] {
+		if k := s.Intent.Log.Kind; !told[k] && k != Identity && k != KeyPackage {
 			told[k] = true
 			j.held(accepts(k), p.exchange, topicWitness(s.Artefact.Topic))
 		}
@@ -328,6 +328,8 @@ func (j *judge) acknowledged(p *publication) {
 	if j.atLimit(p.call) {
 		j.held(publishInLimit, p.exchange, topicWitness(request[0].Artefact.Topic))
 	}
+	j.updatesStored(p)
+	j.packagesStored(p)
 }
 
 // difference names the first field in which two metadata differ, "" for none.

@@ -70,8 +70,10 @@ func (j *judge) survey() {
 			j.pubs[x] = &publication{exchange: x, outcome: j.effect(x)}
 		}
 	}
+	j.identities(order)
 	for _, x := range order {
 		if p := j.pubs[x]; p != nil {
+			p.outcome = j.effect(x)
 			j.enter(p)
 		}
 	}
@@ -102,7 +104,7 @@ func (j *judge) learn(x *exchange) {
 			k.flawed[r.Code]++
 			k.spell[r.Code] = true
 		}
-		if len(x.defects) == 0 && c.Method != MethodOther && !(c.Method == MethodPublish && slices.ContainsFunc(c.Publish.Envelopes, unsupported)) {
+		if len(x.defects) == 0 && c.Method != MethodOther && !(c.Method == MethodPublish && slices.ContainsFunc(c.Publish.Envelopes, stateful)) {
 			k.general[r.Code] = true
 			k.bare[r.Code] = k.bare[r.Code] || len(c.Headers) == 0
 			if r.Code == ResourceExhausted && (k.exhausted < 0 || c.WireLen < k.exhausted) {

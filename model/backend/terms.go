@@ -53,6 +53,12 @@ func standard(name string) uint64 {
 		return byteCeiling
 	case limitPublishTopics, limitQueryTopics, limitQueryMost, limitNewestMetadata:
 		return 1000
+	case limitIdentityEntries:
+		return standardEntries
+	case limitWallets:
+		return standardWallets
+	case limitLookup:
+		return 250
 	case limitQueryDefault, limitNewestFull:
 		return 100
 	case retentionGroup, retentionWelcome, retentionKeyPackage:

@@ -1,0 +1,399 @@
+package backend
+
+import (
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"sort"
+
+	"assay/model"
+)
+
+// identities is what a history tells of identity updates. It is gathered before
+// the first call is judged: whether an update was legal depends on what other
+// publishes stored, however late that shows.
+type identities struct {
+	inboxes map[Bytes]*inbox
+	named   map[InboxRef]*inbox
+	// rulings are what may come of the identity updates of a publish.
+	rulings map[*publication][]*judged
+	nodes   []nodeMark
+	// entries are the stored updates of all inboxes by the event that proves
+	// them, highest[n] the highest id of the first n+1.
+	entries []*logged
+	highest []*logged
+	places  map[*logged]*inbox
+}
+
+// nodeMark is the state of the chain from an event on.
+type nodeMark struct {
+	event int
+	node  Node
+}
+
+// judged is one identity update of a publish and what may come of it.
+type judged struct {
+	index int
+	entry *logged
+	inbox *inbox
+	// duplicate is true when the update was stored before the publish began;
+	// then it succeeds, whatever would be said of it now (API-035).
+	duplicate bool
+	ruling    Ruling
+	// least and most bound the log that it may have been validated against.
+	least, most int
+	// rivals were certainly stored while the publish ran, races is true when
+	// another update may have been.
+	rivals     []*logged
+	races      bool
+	conditions Conditions
+}
+
+// identities surveys every identity update of the history and judges what may
+// come of each publish of one.
+func (j *judge) identities(order []*exchange) {
+	d := &identities{inboxes: make(map[Bytes]*inbox), named: make(map[InboxRef]*inbox), rulings: make(map[*publication][]*judged), places: make(map[*logged]*inbox)}
+	j.identity = d
+	for i, e := range j.events {
+		if n, ok := e.Value.(*Node); ok && n != nil {
+			d.nodes = append(d.nodes, nodeMark{i, *n})
+		}
+	}
+	for _, x := range order {
+		if p := j.pubs[x]; p != nil {
+			d.enroll(p)
+		}
+	}
+	for _, x := range order {
+		d.sight(x)
+	}
+	for _, b := range d.inboxes {
+		b.settle(j.conditions(nil))
+		for _, e := range b.stored {
+			d.places[e] = b
+			if e.certain < never {
+				d.entries = append(d.entries, e)
+			}
+		}
+	}
+	d.order()
+	for _, x := range order {
+		if p := j.pubs[x]; p != nil {
+			j.ruled(p)
+		}
+	}
+	j.surveyPackages(order)
+}
+
+// enroll notes the identity updates of a publish and what its answer says.
+func (d *identities) enroll(p *publication) {
+	stored := p.answered() && p.answer.Code == OK && p.answer.Publish != nil && len(p.answer.Publish.Metas) == len(p.request())
+	may := !p.answered() || p.answer.Garbled != ""
+	if !may {
+		wrong := slices.ContainsFunc(p.defects, func(d defect) bool { return d.certain })
+		switch p.answer.Code {
+		case OK:
+			may = true
+		case InvalidArgument, Aborted:
+		default:
+			may = !wrong // no other code proves that nothing was stored (API-037)
+		}
+	}
+	for i, s := range p.request() {
+		topic := s.Artefact.Topic
+		if topic == "" || s.Intent.Log.Kind != Identity {
+			continue
+		}
+		b := d.inboxes[topic]
+		if b == nil {
+			b = &inbox{topic: topic, updates: make(map[Digest]*logged)}
+			d.inboxes[topic] = b
+		}
+		if s.Intent.Update == nil {
+			b.foreign = b.foreign || may
+			continue
+		}
+		if !s.Intent.Update.Flaw.OtherTopic() {
+			d.named[s.Intent.Update.Inbox] = b
+		}
+		e := b.updates[s.Artefact.Identity]
+		if e == nil {
+			e = &logged{intent: s.Intent.Update, identity: s.Artefact.Identity, certain: never, possible: never, position: -1}
+			b.updates[s.Artefact.Identity] = e
+		}
+		if n := len(e.tries); n == 0 || e.tries[n-1].publication != p {
+			e.tries = append(e.tries, attempt{p, i})
+		}
+		if may {
+			e.possible = min(e.possible, p.invoked)
+		}
+		if stored {
+			e.proved(p.answer.Publish.Metas[i], topic, p.returned, p.invoked)
+		}
+	}
+}
+
+// proved takes metadata that shows an update stored.
+func (e *logged) proved(m Meta, topic Bytes, event, began int) {
+	if !m.HasCursor || m.Sequence == 0 || m.HasTopic && m.Topic != topic {
+		return
+	}
+	if e.sequence == 0 {
+		e.sequence = m.Sequence
+	}
+	e.certain, e.possible = min(e.certain, event), min(e.possible, began)
+}
+
+// sight takes what a read shows of identity topics.
+func (d *identities) sight(x *exchange) {
+	if !x.answered() || x.answer.Code != OK {
+		return
+	}
+	if n := x.answer.Newest; n != nil && x.call.Method == MethodNewest {
+		for _, r := range n.Rows {
+			d.row(x, r)
+		}
+	}
+	q := x.answer.Query
+	if q == nil || x.call.Method != MethodQuery {
+		return
+	}
+	top := make(map[Bytes]uint64)
+	for _, r := range q.Rows {
+		d.row(x, r)
+		if r.HasMeta && r.Meta.HasTopic {
+			top[r.Meta.Topic] = max(top[r.Meta.Topic], r.Meta.Sequence)
+		}
+	}
+	for _, a := range x.call.Query.Entries {
+		if b := d.inboxes[a.Topic]; b != nil && (a.Cursor == nil || *a.Cursor == 0) {
+			b.floor = max(b.floor, top[a.Topic])
+		}
+	}
+}
+
+func (d *identities) row(x *exchange, r Row) {
+	b := d.inboxes[r.Meta.Topic]
+	if b == nil || !r.HasMeta || !r.HasEnvelope {
+		return
+	}
+	e := b.updates[r.Identity]
+	if e == nil {
+		return // somebody else's, or no update at all: other rules say so
+	}
+	e.proved(r.Meta, b.topic, x.returned, e.tries[0].invoked)
+}
+
+// order sorts what is stored by when it was known to be, for API-014.
+func (d *identities) order() {
+	sort.Slice(d.entries, func(i, k int) bool {
+		if d.entries[i].certain != d.entries[k].certain {
+			return d.entries[i].certain < d.entries[k].certain
+		}
+		return d.entries[i].sequence < d.entries[k].sequence
+	})
+	for n, e := range d.entries {
+		if n > 0 && d.highest[n-1].sequence > e.sequence {
+			e = d.highest[n-1]
+		}
+		d.highest = append(d.highest, e)
+	}
+}
+
+// before returns the entry with the highest id of those that were stored before
+// an event, and how many those are.
+func (d *identities) before(event int) (*logged, int) {
+	n := sort.Search(len(d.entries), func(i int) bool { return d.entries[i].certain >= event })
+	if n == 0 {
+		return nil, 0
+	}
+	return d.highest[n-1], n
+}
+
+// conditions are those of a call; of none, those of the whole history with the
+// chain as it is when nothing is cut.
+func (j *judge) conditions(x *exchange) Conditions {
+	c := Conditions{MaxEntries: int(min(j.terms.Limit(limitIdentityEntries), 1<<30)), MaxWallets: int(min(j.terms.Limit(limitWallets), 1<<30))}
+	d := j.identity
+	if x == nil {
+		for _, m := range d.nodes {
+			c.Known = true
+			c.Node.Routed = c.Node.Routed || m.node.Routed
+			c.Node.SecondRouted = c.Node.SecondRouted || m.node.SecondRouted
+		}
+		return c
+	}
+	at := sort.Search(len(d.nodes), func(i int) bool { return d.nodes[i].event > x.invoked })
+	if at == 0 {
+		return c
+	}
+	c.Known, c.Node = true, d.nodes[at-1].node
+	c.CutThroughout = c.Node.Cut
+	for _, m := range d.nodes[at:] {
+		if m.event > x.returned {
+			break
+		}
+		c.Node.Cut = c.Node.Cut || m.node.Cut
+		c.CutThroughout = c.CutThroughout && m.node.Cut
+	}
+	return c
+}
+
+// inboxID is the id of an inbox as an answer writes it: what stands behind the
+// kind of its topic.
+func (b *inbox) id() string {
+	if len(b.topic) == 0 {
+		return ""
+	}
+	return hex.EncodeToString([]byte(b.topic[1:]))
+}
+
+// ruled judges what may come of the identity updates of a publish, and adds
+// what is wrong with them to what is wrong with it.
+func (j *judge) ruled(p *publication) {
+	d := j.identity
+	seen := make(map[envelopeKey]bool)
+	count := make(map[Bytes]int)
+	first := make(map[Bytes]int)
+	for i, s := range p.request() {
+		if s.Intent.Update == nil || s.Intent.Log.Kind != Identity || seen[keyOf(s)] {
+			continue
+		}
+		topic := s.Artefact.Topic
+		if topic == "" {
+			r := j.conditions(p.exchange).Apply(nil, s.Intent.Update)
+			d.rulings[p] = append(d.rulings[p], &judged{index: i, ruling: r})
+			continue
+		}
+		seen[keyOf(s)] = true
+		if count[topic]++; count[topic] == 1 {
+			first[topic] = i
+		}
+		b := d.inboxes[topic]
+		d.rulings[p] = append(d.rulings[p], j.rulingOf(p, b, b.updates[s.Artefact.Identity], i))
+	}
+	for _, v := range d.rulings[p] {
+		if v.inbox != nil && count[v.inbox.topic] > 1 {
+			continue // which of several is validated is nobody's to say
+		}
+		if w, ok := j.wrong(p, v); ok {
+			p.defects = append(p.defects, w)
+		}
+	}
+	j.tooManyUpdates(p, count)
+}
+
+// rulingOf judges one identity update of a publish.
+func (j *judge) rulingOf(p *publication, b *inbox, e *logged, index int) *judged {
+	v := &judged{index: index, entry: e, inbox: b, duplicate: e.certain < p.invoked, conditions: j.conditions(p.exchange)}
+	v.least, v.most = b.snapshots(p)
+	v.rivals, v.races = b.rivals(p, e)
+	v.races = v.races || len(v.rivals) > 0
+	if e.tries[0].publication != p {
+		v.conditions.CutThroughout = false // its contract signatures may be remembered
+	}
+	ok := p.answered() && p.answer.Code == OK
+	var all []Ruling
+	if ok && e.position >= 0 && !v.duplicate {
+		v.least, v.most = e.position, e.position
+	}
+	for n := v.least; n <= v.most; n++ {
+		if e.position >= 0 && n > e.position && !v.duplicate {
+			all = append(all, Ruling{branches: []branch{{}}}) // a copy was stored meanwhile
+			break
+		}
+		until := p.returned
+		if ok && e.certain < never {
+			until = e.certain
+		}
+		for _, w := range b.expanded(n, until, e, v.conditions) {
+			all = append(all, v.conditions.Apply(w.state, e.intent))
+		}
+	}
+	if !ok && e.possible < p.returned && e.sequence == 0 && len(e.tries) > 1 {
+		all = append(all, Ruling{branches: []branch{{}}}) // as may a copy have been
+	}
+	v.ruling = merge(all)
+	return v
+}
+
+// wrong is what is wrong with a publish because of one of its identity updates.
+func (j *judge) wrong(p *publication, v *judged) (defect, bool) {
+	if v.duplicate || v.ruling.MustAccept() {
+		return defect{}, false
+	}
+	d := defect{kind: validationDefect, index: v.index, certain: v.ruling.MustRefuse(), reasons: v.ruling.reasons().list(), reasonOf: updateReason, needs: updateWitness}
+	f := v.ruling.first()
+	switch {
+	case v.ruling.chain == mustSeekChain && !v.ruling.refusesAnyway():
+		d.breaks, d.reasonOf, d.needs = []model.Assertion{chainFailure}, chainFailure, walletWitness
+		d.what = "contract signatures that nobody can be asked about"
+	case f == nil:
+		d.breaks, d.what = []model.Assertion{stateRefused}, "an inbox of which too much is possible"
+	default:
+		d.breaks, d.what = []model.Assertion{f.breaks}, f.what
+		d.loose = f.rule == RuleParts || f.rule == RuleInboxID
+		switch f.rule {
+		case RuleWalletAnswer:
+			d.needs = walletWitness
+		case RuleWalletCount:
+			d.limit, d.reasonOf = limitWallets, model.Assertion{}
+		case RuleLogLength:
+			d.limit, d.reasonOf = limitIdentityEntries, logFull
+		case RuleInboxID:
+			d.reasonOf = model.Assertion{}
+		}
+		if v.lost(p) {
+			d.breaks = []model.Assertion{oneWinner}
+		}
+	}
+	d.what = fmt.Sprintf("envelope %d: %s", v.index, d.what)
+	return d, true
+}
+
+// lost reports whether an update that succeeded must not have, because of one
+// that was committed while it ran.
+func (v *judged) lost(p *publication) bool {
+	if v.entry == nil || v.entry.position < 1 || len(v.rivals) == 0 || p.answer == nil || p.answer.Code != OK {
+		return false
+	}
+	least, _ := v.inbox.snapshots(p)
+	for n := least; n < v.entry.position; n++ {
+		for _, w := range v.inbox.after[n] {
+			if !v.conditions.Apply(w.state, v.entry.intent).MustRefuse() {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// refusesAnyway reports whether an update has something wrong with it that needs
+// no chain to see.
+func (r Ruling) refusesAnyway() bool {
+	return !slices.ContainsFunc(r.branches, func(b branch) bool { return !b.refused() })
+}
+
+// tooManyUpdates finds several updates of one inbox in a publish (API-050).
+// What becomes of several that are all stored already is open.
+func (j *judge) tooManyUpdates(p *publication, count map[Bytes]int) {
+	done := make(map[Bytes]bool)
+	for _, v := range j.identity.rulings[p] {
+		if v.inbox == nil || count[v.inbox.topic] < 2 || done[v.inbox.topic] {
+			continue
+		}
+		done[v.inbox.topic] = true
+		certain := false
+		indices := []int{-1}
+		for _, o := range j.identity.rulings[p] {
+			if o.inbox == v.inbox {
+				indices = append(indices, o.index)
+				certain = certain || o.entry.possible >= p.invoked
+			}
+		}
+		for _, i := range indices {
+			p.defects = append(p.defects, defect{kind: requestDefect, index: i, breaks: []model.Assertion{oneUpdate}, certain: certain, needs: updateWitness,
+				what: "several updates of one inbox"})
+		}
+	}
+}
