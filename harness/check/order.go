@@ -130,21 +130,37 @@ func (c *checker) judgeRecency() {
 	}
 	h := &c.f.heads
 	for i := range h.len() {
-		if h.flags[i]&flagLag != 0 {
-			continue
-		}
 		for _, head := range h.heads(i) {
-			g := c.start[head.Log]
-			if head.Position != 0 {
-				g = c.above(head.Log, head.Position)
-				if g > c.start[head.Log] {
-					c.report.heads[i] |= c.recent(g-1, h.invoked[i])
-				}
-			}
-			c.lacks(op{tableHead, i}, head.Log, g, h.invoked[i], false)
+			c.judgeHeadRecency(op{tableHead, i}, head.Log, head.Position, h.flags[i]&flagLag != 0, interval{h.invoked[i], h.returned[i]})
 		}
 	}
 	c.judgeTargets()
+}
+
+// judgeHeadRecency judges one head of a read, or one target of a registration.
+func (c *checker) judgeHeadRecency(o op, l Log, p uint64, lag bool, when interval) {
+	g := c.start[l]
+	if p != 0 {
+		g = c.above(l, p)
+		if g == c.start[l] || c.position(g-1) != p {
+			return // what it names has no rank
+		}
+	}
+	if lag {
+		when.from = 0
+	} else {
+		if p != 0 {
+			for _, r := range []Rule{Fresh, Forward} {
+				if c.recent(g-1, when.from)&(1<<r) != 0 {
+					c.hold(o, r)
+				}
+			}
+		}
+		c.lacks(o, l, g, when.from, false)
+	}
+	if p != 0 {
+		c.judgeHeadMoment(o, l, g, when)
+	}
 }
 
 func (c *checker) judgePageRecency(o op) {

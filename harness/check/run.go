@@ -33,7 +33,7 @@ func Run(f *Facts) *Report {
 	c.settle()
 	c.judgeAppendOrder()
 	c.judgeRecency()
-	c.judgeSnapshots()
+	c.judgeMoments()
 	c.judgeSeries()
 	c.judgeConditions()
 
@@ -88,6 +88,7 @@ type checker struct {
 	// was open: those of log l are hideFrom[l] to hideFrom[l+1].
 	hide     []interval
 	hideFrom []uint32
+	ghosts   map[Log][]ghost
 
 	peak    []Order  // scratch, by rank of one log: the latest stored at or below it
 	spanOf  []uint32 // scratch, by log: 1 + the span of the page at hand

@@ -94,10 +94,46 @@ func (c *checker) settle() {
 		}
 	}
 	c.spreadStored()
+	c.findOwners()
+	c.spreadStored()
 	c.findHides()
 	c.until = make([]Order, len(c.row))
 	for l := 1; l+1 < len(c.start); l++ {
 		c.unhide(Log(l))
+	}
+	c.findGhosts()
+}
+
+// findOwners looks again at entries that several appends name: one that began
+// only after the entry was stored did not store it.
+func (c *checker) findOwners() {
+	a := &c.f.appends
+	again := false
+	for e := range c.owner {
+		if c.owner[e] == manyOwners {
+			c.owner[e], again = noOwner, true
+		}
+	}
+	if !again {
+		return
+	}
+	for i := range a.len() {
+		if a.outcome[i] == Refused || a.outcome[i] == Contended {
+			continue
+		}
+		from, to := a.items(i)
+		for k := from; k < to; k++ {
+			e := a.entry[k]
+			if a.invoked[i] > c.stored[e] {
+				continue
+			}
+			switch c.owner[e] {
+			case noOwner, uint32(i):
+				c.owner[e] = uint32(i)
+			default:
+				c.owner[e] = manyOwners
+			}
+		}
 	}
 }
 

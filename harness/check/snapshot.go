@@ -1,29 +1,29 @@
 package check
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"sort"
+)
 
-// judgeSnapshots judges pages of several logs: there is one moment at which the
-// logs were as the page shows them.
-func (c *checker) judgeSnapshots() {
+// judgeMoments judges, of every page that was not cut, that there is one moment
+// at which its logs were as it shows them.
+func (c *checker) judgeMoments() {
 	p := &c.f.pages
 	for i := range p.len() {
-		from, to := p.spans(i)
-		if to-from < 2 || p.flags[i]&flagMore != 0 {
-			continue
+		if p.flags[i]&flagMore == 0 {
+			c.judgeMoment(op{tablePage, i})
 		}
-		c.judgeSnapshot(op{tablePage, i}, from, to)
 	}
 }
 
-// judgeSnapshot judges one complete page of several logs.
-func (c *checker) judgeSnapshot(o op, from, to uint32) {
+func (c *checker) judgeMoment(o op) {
 	p, i := &c.f.pages, o.index
-	if c.broken[o] != 0 {
-		return
-	}
-	earliest, latest := p.invoked[i], p.returned[i]
+	from, to := p.spans(i)
+	when := interval{p.invoked[i], p.returned[i]}
 	if p.flags[i]&flagLag != 0 {
-		earliest = 0
+		when.from = 0
 	}
 	begin, end := noRank, noRank // the ranks that say so
 	for s := from; s < to; s++ {
@@ -31,27 +31,78 @@ func (c *checker) judgeSnapshot(o op, from, to uint32) {
 		if next == unsound {
 			return
 		}
-		if next > c.start[l] && c.position(next-1) > p.spanPos[s] && c.since[next-1] > earliest {
-			earliest, begin = c.since[next-1], next-1
+		if c.spanShows(s) && c.since[next-1] > when.from {
+			when.from, begin = c.since[next-1], next-1
 		}
-		if next < c.start[l+1] && min(c.until[next], c.shown[next]) < latest {
-			latest, end = min(c.until[next], c.shown[next]), next
+		if next < c.start[l+1] && min(c.until[next], c.shown[next]) < when.to {
+			when.to, end = min(c.until[next], c.shown[next]), next
 		}
 	}
-	rowFrom, rowTo := p.rows(i)
-	if earliest > latest {
-		if !c.full(Snapshot, o) {
+	if len(c.broken) > 0 && c.broken[o] != 0 {
+		return // what it lacks is reported
+	}
+	if when.from > when.to {
+		if to-from > 1 && !c.full(Snapshot, o) {
 			c.twoMoments(o, begin, end)
 		}
 		return
 	}
-	if rowFrom == rowTo {
+	for s := from; s < to; s++ {
+		if c.spanShows(s) {
+			c.settled(o, p.spanLog[s], c.next[s], when)
+		}
+		if c.ghosts != nil {
+			c.judgeGhosts(o, c.spanView(s), when)
+		}
+	}
+	rowFrom, rowTo := p.rows(i)
+	if rowFrom < rowTo && to-from > 1 {
+		c.report.pages[i] |= 1 << Snapshot
+	}
+	for _, r := range p.row[rowFrom:rowTo] {
+		c.judgeParts(o, r, from, to, when)
+	}
+}
+
+// spanShows reports whether a page that was not cut shows rows of a span.
+func (c *checker) spanShows(s uint32) bool {
+	next := c.next[s]
+	return next > c.start[c.f.pages.spanLog[s]] && c.position(next-1) > c.f.pages.spanPos[s]
+}
+
+// settled judges the first entry above those that a read shows. All below it had
+// ended at that moment, so nothing but an append of unknown position can have
+// hidden it, if it was stored.
+func (c *checker) settled(o op, l Log, next uint32, when interval) {
+	if next >= c.start[l+1] {
 		return
 	}
-	c.report.pages[i] |= 1 << Snapshot
-	for _, r := range p.row[rowFrom:rowTo] {
-		c.judgeParts(o, r, from, to, interval{earliest, latest})
+	e := c.f.rowEntry[c.row[next]]
+	if c.stored[e] >= when.from || c.mayHide(l, when) || c.full(Fresh, o) {
+		return
 	}
+	v := finding{rule: Fresh, op: o, log: l, positions: []uint64{c.position(next)}, got: "a read without it",
+		expected: fmt.Sprintf("%s, which was stored before, and which nothing below it hides: all that is was shown", c.describe(c.row[next]))}
+	if x, ok := c.at(c.stored[e]); ok {
+		v.others = append(v.others, x)
+	}
+	if i := c.owner[e]; i != noOwner && i != manyOwners {
+		v.others = append(v.others, op{tableAppend, int(i)})
+	}
+	c.find(v)
+}
+
+// mayHide reports whether an append of unknown position was open on a log at
+// some moment of an interval.
+func (c *checker) mayHide(l Log, when interval) bool {
+	hides := c.hide[c.hideFrom[l]:c.hideFrom[l+1]]
+	k, _ := slices.BinarySearchFunc(hides, when.from, func(h interval, t Order) int { return cmp.Compare(h.to, t) })
+	for ; k < len(hides) && hides[k].from < when.to; k++ {
+		if hides[k].to > when.from {
+			return true
+		}
+	}
+	return false
 }
 
 // twoMoments reports a page that shows one log later than another.
@@ -98,45 +149,197 @@ func (c *checker) judgeParts(o op, r Row, spanFrom, spanTo uint32, when interval
 	}
 	for k := from; k < to; k++ {
 		part := a.entry[k]
-		if f.entryLog[part] == f.entryLog[e] {
+		if part == e {
 			continue
 		}
 		for s := spanFrom; s < spanTo; s++ {
 			if f.pages.spanLog[s] == f.entryLog[part] {
-				c.judgePart(o, e, part, s, when)
+				c.judgePart(o, e, part, c.spanView(s), when)
 			}
 		}
 	}
 }
 
-// judgePart judges that a page shows one part of an append whose other part, on
-// another log, it does show.
-func (c *checker) judgePart(o op, shows, part Entry, s uint32, when interval) {
+// view is what a read shows of one log: from above a position up to a rank.
+type view struct {
+	log   Log
+	after uint64
+	next  uint32 // the first rank it does not show
+	shows bool   // false when it shows none
+}
+
+func (c *checker) spanView(s uint32) view {
+	p := &c.f.pages
+	return view{log: p.spanLog[s], after: p.spanPos[s], next: c.next[s], shows: c.spanShows(s)}
+}
+
+// judgePart judges that a read which shows one part of an append shows another,
+// unless it was hidden then.
+func (c *checker) judgePart(o op, shows, part Entry, v view, when interval) {
 	f := c.f
-	l := f.entryLog[part]
-	next := c.next[s]
+	g := c.start[v.log+1] // where an entry of no known position may be at most
 	r := f.entryRow[part]
-	if r == 0 || c.rank[r] == noRank || f.rowPos[r] <= f.pages.spanPos[s] {
-		return
-	}
-	g := c.rank[r]
-	if g < next {
-		c.report.pages[o.index] |= 1 << Atomic
-		return
-	}
-	for k := next; k < g; k++ {
-		e := f.rowEntry[c.row[k]]
-		if c.first[e] < when.to && c.stored[e] > when.from {
-			return // a lower append may have been open
-		}
-	}
-	for _, h := range c.hide[c.hideFrom[l]:c.hideFrom[l+1]] {
-		if h.from < when.to && h.to > when.from {
+	switch {
+	case c.located(part):
+		if f.rowPos[r] <= v.after {
 			return
 		}
+		if g = c.rank[r]; g < v.next {
+			c.hold(o, Atomic)
+			return
+		}
+	case r != 0 || v.after > c.floor(part):
+		return // in dispute, or perhaps not above the cursor
 	}
-	if !c.full(Atomic, o) {
-		c.find(finding{rule: Atomic, op: o, log: l, positions: []uint64{f.rowPos[r]}, others: []op{{tableAppend, int(c.owner[shows])}},
-			expected: fmt.Sprintf("%s beside its other part, %s", c.describe(r), c.describe(f.entryRow[shows])), got: "half of the append"})
+	if c.openBelow(v, g, when) || c.mayHideBut(v.log, when, c.owner[shows]) || c.full(Atomic, o) {
+		return
+	}
+	x := finding{rule: Atomic, op: o, log: v.log, others: []op{{tableAppend, int(c.owner[shows])}}, got: "half of the append"}
+	if r != 0 {
+		x.positions = []uint64{f.rowPos[r]}
+		x.expected = fmt.Sprintf("%s beside its other part, %s", c.describe(r), c.describe(f.entryRow[shows]))
+	} else {
+		x.expected = fmt.Sprintf("all entries of the append beside the one it shows, %s", c.describe(f.entryRow[shows]))
+	}
+	c.find(x)
+}
+
+// openBelow reports whether an append may have been open, at some moment of an
+// interval, at a position below rank g that the read does not show.
+func (c *checker) openBelow(v view, g uint32, when interval) bool {
+	low := c.start[v.log]
+	if v.shows {
+		low = v.next
+	}
+	for k := g; k > low; {
+		k--
+		e := c.f.rowEntry[c.row[k]]
+		if c.first[e] < when.to && c.stored[e] > when.from {
+			return true
+		}
+	}
+	return false
+}
+
+// mayHideBut is mayHide without one append.
+func (c *checker) mayHideBut(l Log, when interval, but uint32) bool {
+	if !c.mayHide(l, when) {
+		return false
+	}
+	a := &c.f.appends
+	for i := range a.len() {
+		if uint32(i) == but || a.invoked[i] >= when.to {
+			continue
+		}
+		refused := a.outcome[i] == Refused || a.outcome[i] == Contended
+		from, to := a.items(i)
+		for k := from; k < to; k++ {
+			e := a.entry[k]
+			if c.f.entryLog[e] != l {
+				continue
+			}
+			if refused && a.returned[i] > when.from || !refused && !c.located(e) && c.stored[e] > when.from {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// ghost is an entry that was certainly stored, because another entry of its
+// append was shown, and that nothing has shown.
+type ghost struct {
+	entry Entry
+	until Order // when nothing can have hidden it any longer
+}
+
+// findGhosts finds them, by log.
+func (c *checker) findGhosts() {
+	a := &c.f.appends
+	for i := range a.len() {
+		if a.outcome[i] != Unknown {
+			continue
+		}
+		from, to := a.items(i)
+		for k := from; k < to; k++ {
+			e := a.entry[k]
+			if c.f.entryRow[e] != 0 || c.stored[e] == Never {
+				continue
+			}
+			l := c.f.entryLog[e]
+			end := c.stored[e]
+			for before := Order(0); before != end; {
+				before = end
+				for _, h := range c.hide[c.hideFrom[l]:c.hideFrom[l+1]] {
+					if h.from <= end {
+						end = max(end, h.to)
+					}
+				}
+				for g := c.start[l]; g < c.start[l+1]; g++ {
+					if x := c.f.rowEntry[c.row[g]]; c.first[x] <= end {
+						end = max(end, c.stored[x])
+					}
+				}
+			}
+			if c.ghosts == nil {
+				c.ghosts = make(map[Log][]ghost)
+			}
+			c.ghosts[l] = append(c.ghosts[l], ghost{e, end})
+		}
+	}
+}
+
+// floor returns a position that an entry of no known position is above: what was
+// visible before its first append began.
+func (c *checker) floor(e Entry) uint64 {
+	l := c.f.entryLog[e]
+	from, to := c.start[l], c.start[l+1]
+	n := uint32(sort.Search(int(to-from), func(i int) bool {
+		g := from + uint32(i)
+		return min(c.shown[g], c.until[g]) >= c.first[e]
+	}))
+	if n == 0 {
+		return 0
+	}
+	return c.position(from + n - 1)
+}
+
+// judgeGhosts judges that a page shows what was certainly stored on its log.
+func (c *checker) judgeGhosts(o op, v view, when interval) {
+	for _, g := range c.ghosts[v.log] {
+		if g.until >= when.from || v.after > c.floor(g.entry) || c.full(Atomic, o) {
+			continue
+		}
+		x := finding{rule: Atomic, op: o, log: v.log, got: "a read without it",
+			expected: fmt.Sprintf("an entry of %s whose append was stored before: another part of it had been shown", c.f.logName[v.log])}
+		if by, ok := c.at(c.stored[g.entry]); ok {
+			x.others = append(x.others, by)
+		}
+		x.others = append(x.others, c.earliest(g.entry))
+		c.find(x)
+	}
+}
+
+// judgeHeadMoment judges that there is a moment at which a position was the
+// newest of a log: g is the first rank above it.
+func (c *checker) judgeHeadMoment(o op, l Log, g uint32, when interval) {
+	if g == c.start[l] || len(c.broken) > 0 && c.broken[o] != 0 {
+		return
+	}
+	when.from = max(when.from, c.since[g-1])
+	if when.from > when.to {
+		return // another rule says why
+	}
+	c.settled(o, l, g, when)
+	e := c.f.rowEntry[c.row[g-1]]
+	i := c.owner[e]
+	if i == noOwner || i == manyOwners {
+		return
+	}
+	from, to := c.f.appends.items(int(i))
+	for k := from; k < to; k++ {
+		if part := c.f.appends.entry[k]; part != e && c.f.entryLog[part] == l {
+			c.judgePart(o, e, part, view{log: l, after: c.position(g - 1), next: g, shows: true}, when)
+		}
 	}
 }

@@ -167,19 +167,13 @@ func (c *checker) streamRow(s *course, m moment) {
 	s.rows.sound = true
 }
 
-// judgeTargets judges that targets from the primary show what was visible
-// before the registration was asked for.
+// judgeTargets judges targets as head reads between the request and its
+// acknowledgement.
 func (c *checker) judgeTargets() {
 	s := &c.f.streams
 	for _, m := range s.moment {
-		reg := s.registration[m.stream]
-		if m.kind != answered || reg.Lag {
-			continue
+		if reg := s.registration[m.stream]; m.kind == answered {
+			c.judgeHeadRecency(op{tableStream, int(m.stream)}, reg.Log, m.position, reg.Lag, interval{reg.Invoked, m.at})
 		}
-		g := c.start[reg.Log]
-		if m.position != 0 {
-			g = c.above(reg.Log, m.position)
-		}
-		c.lacks(op{tableStream, int(m.stream)}, reg.Log, g, reg.Invoked, false)
 	}
 }

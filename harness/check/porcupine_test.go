@@ -1,0 +1,525 @@
+package check
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"sort"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+)
+
+// The second opinion: the same rules of the game, told to a general checker as a
+// machine with states. An append takes two steps: it takes its positions, and
+// later it stores everything or nothing. What is below the lowest position taken
+// and not settled is visible. A read is one step.
+
+// step is the input of one step.
+type step struct {
+	op    int
+	kind  string // take, settle, page, head
+	o     *hop
+	row   hrow   // of a head
+	claim []hrow // of an append: the row of each entry that anything claims; pos 0 for none
+}
+
+// seen is the state of the machine. It is a value; steps copy it.
+type seen struct {
+	text    string             // what key returns, once it was asked
+	stored  []cell             // in no order
+	pending map[int][]hrow     // by append: positions taken
+	blind   map[int][]string   // by append: logs on which it may hold any position
+	top     map[string]float64 // by log: the highest position that was visible
+}
+
+// cell is a stored entry. A ghost has an entry that no read may show.
+type cell struct {
+	log, entry, meta string
+	pos              float64
+}
+
+func (s *seen) clone() *seen {
+	n := &seen{stored: slices.Clone(s.stored), pending: make(map[int][]hrow), blind: make(map[int][]string), top: make(map[string]float64)}
+	for k, v := range s.pending {
+		n.pending[k] = v
+	}
+	for k, v := range s.blind {
+		n.blind[k] = v
+	}
+	for k, v := range s.top {
+		n.top[k] = v
+	}
+	return n
+}
+
+func (s *seen) key() string {
+	if s.text != "" {
+		return s.text
+	}
+	var parts []string
+	for _, c := range s.stored {
+		parts = append(parts, fmt.Sprint("s", c))
+	}
+	for k, v := range s.pending {
+		parts = append(parts, fmt.Sprint("p", k, v))
+	}
+	for k, v := range s.blind {
+		parts = append(parts, fmt.Sprint("b", k, v))
+	}
+	for k, v := range s.top {
+		parts = append(parts, fmt.Sprint("t", k, v))
+	}
+	sort.Strings(parts)
+	s.text = "|" + strings.Join(parts, ";")
+	return s.text
+}
+
+func (s *seen) find(log, entry string) *cell {
+	for i := range s.stored {
+		if s.stored[i].log == log && s.stored[i].entry == entry {
+			return &s.stored[i]
+		}
+	}
+	return nil
+}
+
+func (s *seen) isBlind(log string) bool {
+	for _, logs := range s.blind {
+		if slices.Contains(logs, log) {
+			return true
+		}
+	}
+	return false
+}
+
+// full returns what may be visible of a log, ascending: all that is stored below
+// the lowest position taken.
+func (s *seen) full(log string) []cell {
+	low := 1e18
+	for _, rows := range s.pending {
+		for _, r := range rows {
+			if r.log == log && s.find(r.log, r.entry) == nil {
+				low = min(low, float64(r.pos))
+			}
+		}
+	}
+	var out []cell
+	for _, c := range s.stored {
+		if c.log == log && c.pos < low {
+			out = append(out, c)
+		}
+	}
+	sort.Slice(out, func(i, j int) bool { return out[i].pos < out[j].pos })
+	return out
+}
+
+// advance makes visible what nothing can hide.
+func (s *seen) advance(logs []string) *seen {
+	for _, l := range logs {
+		if !s.isBlind(l) {
+			if f := s.full(l); len(f) > 0 {
+				s.top[l] = max(s.top[l], f[len(f)-1].pos)
+			}
+		}
+	}
+	return s
+}
+
+// machine makes the model for one history: it needs to know which logs and
+// positions there are.
+type machine struct {
+	many bool
+	logs []string
+	// gaps are positions for entries that nobody shows.
+	gaps []float64
+	// hinted is true when some read speaks of an entry without showing it: a page
+	// that says it was cut, or a head that names a bare position. Else it is never
+	// of use that an append stores entries none of which anything shows.
+	hinted bool
+}
+
+func (m machine) step(s *seen, in *step) (out []*seen) {
+	switch in.kind {
+	case "take":
+		return m.take(s, in)
+	case "settle":
+		return m.settle(s, in)
+	case "head":
+		return m.head(s, in)
+	default:
+		return m.page(s, in)
+	}
+}
+
+func (m machine) take(s *seen, in *step) []*seen {
+	n := s.clone()
+	var blind []string
+	for _, r := range in.claim {
+		switch {
+		case in.o.outcome == "refused" || r.pos == 0:
+			blind = append(blind, r.log)
+		case s.find(r.log, r.entry) != nil:
+		case float64(r.pos) <= s.top[r.log]:
+			if in.o.outcome == "ok" {
+				return nil // it would appear below what was visible
+			}
+			n.pending[in.op] = append(slices.Clone(n.pending[in.op]), hrow{log: "", pos: 1}) // cannot be stored
+		default:
+			n.pending[in.op] = append(slices.Clone(n.pending[in.op]), r)
+		}
+	}
+	if n.pending[in.op] == nil {
+		n.pending[in.op] = []hrow{}
+	}
+	if blind != nil {
+		n.blind[in.op] = blind
+	}
+	return []*seen{n.advance(m.logs)}
+}
+
+func (m machine) settle(s *seen, in *step) []*seen {
+	taken, began := s.pending[in.op]
+	if !began {
+		return nil
+	}
+	dropped := s.clone()
+	delete(dropped.pending, in.op)
+	delete(dropped.blind, in.op)
+	var out []*seen
+	if in.o.outcome != "ok" {
+		out = append(out, dropped.clone().advance(m.logs))
+	}
+	if in.o.outcome == "refused" || slices.ContainsFunc(taken, func(r hrow) bool { return r.log == "" }) {
+		return out
+	}
+	if !m.hinted && !slices.ContainsFunc(in.claim, func(r hrow) bool { return r.pos > 0 }) {
+		return out
+	}
+	worlds := []*seen{dropped}
+	for i, r := range in.claim {
+		var next []*seen
+		for _, w := range worlds {
+			next = append(next, m.store(w, r, in.o.outcome == "ok" && r != hrow{}, i)...)
+		}
+		worlds = next
+	}
+	for _, w := range worlds {
+		out = append(out, w.advance(m.logs))
+	}
+	return out
+}
+
+// store adds one entry; a duplicate must be answered with what is stored.
+func (m machine) store(s *seen, r hrow, answered bool, i int) []*seen {
+	if c := s.find(r.log, r.entry); c != nil {
+		if answered && (c.pos != float64(r.pos) || c.meta != r.meta) {
+			return nil
+		}
+		return []*seen{s}
+	}
+	at := []float64{float64(r.pos)}
+	if r.pos == 0 {
+		at = m.gaps
+	}
+	var out []*seen
+	for _, p := range at {
+		if p <= s.top[r.log] || slices.ContainsFunc(s.stored, func(c cell) bool { return c.pos == p && (!m.many || c.log == r.log) }) {
+			continue
+		}
+		n := s.clone()
+		n.stored = append(n.stored, cell{r.log, r.entry, r.meta, p})
+		out = append(out, n)
+	}
+	return out
+}
+
+// reveal returns the state after a read showed a log up to a position, if it can.
+func (m machine) reveal(s *seen, log string, shown []cell, after float64, exact bool) *seen {
+	full := s.full(log)
+	var visible []cell
+	for _, c := range full {
+		if c.pos > after {
+			visible = append(visible, c)
+		}
+	}
+	if len(shown) > len(visible) || !slices.Equal(visible[:len(shown)], shown) {
+		return nil
+	}
+	n := s
+	if k := len(shown); k > 0 {
+		n = s.clone()
+		n.top[log] = max(n.top[log], shown[k-1].pos)
+	}
+	if exact && len(shown) < len(visible) {
+		if !s.isBlind(log) || visible[len(shown)].pos <= s.top[log] {
+			return nil
+		}
+	}
+	return n
+}
+
+func cellOf(r hrow) cell { return cell{r.log, r.entry, r.meta, float64(r.pos)} }
+
+func (m machine) head(s *seen, in *step) []*seen {
+	full := s.full(in.row.log)
+	if in.row.pos == 0 {
+		if n := m.reveal(s, in.row.log, nil, 0, true); n != nil {
+			return []*seen{n}
+		}
+		return nil
+	}
+	for i, c := range full {
+		if c.pos == float64(in.row.pos) {
+			if in.row.entry != "" && c != cellOf(in.row) {
+				return nil
+			}
+			if n := m.reveal(s, in.row.log, full[:i+1], 0, true); n != nil {
+				return []*seen{n}
+			}
+		}
+	}
+	return nil
+}
+
+func (m machine) page(s *seen, in *step) []*seen {
+	o := in.o
+	if o.limit > 0 && len(o.rows) > o.limit || o.more && len(o.rows) < o.limit || o.more && len(o.rows) == 0 {
+		return nil
+	}
+	by := make(map[string][]cell)
+	for _, r := range o.rows {
+		by[r.log] = append(by[r.log], cellOf(r))
+	}
+	n := s
+	asked := 0
+	for _, sp := range o.spans {
+		asked += len(by[sp.log])
+		if n = m.reveal(n, sp.log, by[sp.log], float64(sp.after), !o.more); n == nil {
+			return nil
+		}
+	}
+	if asked != len(o.rows) {
+		return nil
+	}
+	if !o.more {
+		return []*seen{n}
+	}
+	// Something above must be visible: it already was, or it is now.
+	var out []*seen
+	for _, sp := range o.spans {
+		var above []cell
+		for _, c := range n.full(sp.log) {
+			if c.pos > float64(sp.after) {
+				above = append(above, c)
+			}
+		}
+		if k := len(by[sp.log]); k < len(above) {
+			x := n.clone()
+			x.top[sp.log] = max(x.top[sp.log], above[k].pos)
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
+// opinion asks porcupine about a history.
+func opinion(h hist, timeout time.Duration) porcupine.CheckResult {
+	ops, m := operations(h)
+	model := porcupine.NondeterministicModel{
+		Init: func() []interface{} {
+			return []interface{}{(&seen{}).clone()}
+		},
+		Step: func(state, input, output interface{}) []interface{} {
+			var out []interface{}
+			for _, n := range m.step(state.(*seen), input.(*step)) {
+				out = append(out, n)
+			}
+			return out
+		},
+		Equal: func(a, b interface{}) bool { return a.(*seen).key() == b.(*seen).key() },
+	}
+	return porcupine.CheckOperationsTimeout(model.ToModel(), ops, timeout)
+}
+
+// operations turns a history into steps with intervals.
+func operations(h hist) ([]porcupine.Operation, machine) {
+	m := machine{many: h.many}
+	claims := make(map[string]hrow)
+	var at []uint64
+	note := func(r hrow) {
+		if r.log != "" && !slices.Contains(m.logs, r.log) {
+			m.logs = append(m.logs, r.log)
+		}
+		if r.pos > 0 {
+			at = append(at, r.pos)
+		}
+		if _, ok := claims[r.log+"."+r.entry]; !ok && r.entry != "" && r.pos > 0 {
+			claims[r.log+"."+r.entry] = r
+		}
+	}
+	for i := range h.ops { // what appends were answered comes first
+		if h.ops[i].kind == "append" {
+			for _, r := range h.ops[i].rows {
+				note(r)
+			}
+		}
+	}
+	for i := range h.ops {
+		for _, r := range h.ops[i].rows {
+			note(r)
+		}
+		for _, e := range h.ops[i].entries {
+			l, _, _ := strings.Cut(e, ".")
+			note(hrow{log: l})
+		}
+	}
+	slices.Sort(at)
+	at = slices.Compact(at)
+	// Entries that nobody shows may be anywhere between the others, or at a
+	// position that only a head names.
+	ghosts := 0
+	for _, o := range h.ops {
+		for _, e := range o.entries {
+			if _, ok := claims[e]; !ok && o.outcome == "unknown" {
+				ghosts++
+			}
+		}
+	}
+	for k := 1; k <= ghosts; k++ {
+		m.gaps = append(m.gaps, float64(k)/float64(ghosts+1))
+		for _, p := range at {
+			m.gaps = append(m.gaps, float64(p)+float64(k)/float64(ghosts+1))
+		}
+	}
+	for _, o := range h.ops {
+		m.hinted = m.hinted || o.more
+		for _, r := range o.rows {
+			if r.entry == "" && r.pos > 0 {
+				m.hinted = true
+				m.gaps = append(m.gaps, float64(r.pos))
+			}
+		}
+	}
+	invoked, returned := h.orders()
+	end := int64(4 * (len(h.ops) + 1))
+	var out []porcupine.Operation
+	add := func(i int, in *step, from, to int64) {
+		out = append(out, porcupine.Operation{ClientId: len(out), Input: in, Call: from, Return: to})
+	}
+	for i := range h.ops {
+		o := &h.ops[i]
+		from, to := int64(invoked[i]), int64(returned[i])
+		if returned[i] == Never || o.kind == "append" && o.outcome == "unknown" {
+			to = end
+		}
+		switch o.kind {
+		case "append":
+			in := step{op: i, o: o}
+			for k, e := range o.entries {
+				r := claims[e]
+				if o.outcome == "ok" {
+					r = o.rows[k]
+				}
+				if r.log == "" {
+					l, name, _ := strings.Cut(e, ".")
+					r = hrow{log: l, entry: name}
+				}
+				in.claim = append(in.claim, r)
+			}
+			take, settle := in, in
+			take.kind, settle.kind = "take", "settle"
+			add(i, &take, from, to)
+			add(i, &settle, from, to)
+		case "page":
+			if o.lag {
+				from = 0
+			}
+			add(i, &step{op: i, kind: "page", o: o}, from, to)
+		case "heads":
+			if o.lag {
+				from = 0
+			}
+			for _, r := range o.rows {
+				add(i, &step{op: i, kind: "head", o: o, row: r}, from, to)
+			}
+		}
+	}
+	return out, m
+}
+
+// TestPorcupineAgrees asks both checkers about generated histories, good ones
+// and ones that a blind corrupter changed.
+func TestPorcupineAgreesOnTenThousandHistories(t *testing.T) {
+	const histories = 10_000
+	type tally struct{ good, corrupted, stillLegal, gaveUp, disagreed int }
+	var total tally
+	var mu sync.Mutex
+	var wait sync.WaitGroup
+	for worker := range runtime.GOMAXPROCS(0) {
+		wait.Add(1)
+		go func() {
+			defer wait.Done()
+			for n := worker; n < histories; n += runtime.GOMAXPROCS(0) {
+				seed := uint64(n)
+				h := generate(seed, 2+n%3, 3+n%5)
+				bad := n%2 == 1
+				if bad {
+					h = corrupt(h, rand.New(rand.NewPCG(seed, 7)))
+				}
+				report := Run(h.facts())
+				begun := time.Now()
+				verdict := opinion(h, 10*time.Second)
+				if d := time.Since(begun); d > 500*time.Millisecond {
+					t.Logf("slow %v %d\n%s", d, n, h)
+				}
+				legal := len(report.Findings) == 0
+				mu.Lock()
+				if bad {
+					total.corrupted++
+				} else {
+					total.good++
+				}
+				switch {
+				case verdict == porcupine.Unknown:
+					total.gaveUp++
+				case legal != (verdict == porcupine.Ok):
+					total.disagreed++
+					if total.disagreed <= 12 {
+						t.Errorf("history %d (corrupted %v): check says legal %v, porcupine says %v\n%s%s", n, bad, legal, verdict, h, h.verdict(report))
+						keep(t, h, n)
+					}
+				case bad && legal:
+					total.stillLegal++
+				}
+				mu.Unlock()
+			}
+		}()
+	}
+	wait.Wait()
+	t.Logf("%d good, %d corrupted of which %d still legal, %d given up, %d disagreements", total.good, total.corrupted, total.stillLegal, total.gaveUp, total.disagreed)
+	if total.stillLegal*10 < total.corrupted*3 {
+		t.Errorf("%d of %d corrupted histories are still legal, want at least 30 in 100: the corrupter must not only make nonsense", total.stillLegal, total.corrupted)
+	}
+	if total.gaveUp > 0 {
+		t.Errorf("porcupine gave up on %d histories", total.gaveUp)
+	}
+}
+
+// keep writes a disagreement down as a case, to be read and given its verdict.
+func keep(t *testing.T, h hist, n int) {
+	dir := filepath.Join("testdata", "disagreements")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Error(err)
+		return
+	}
+	if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("%d.txt", n)), []byte(h.String()), 0o644); err != nil {
+		t.Error(err)
+	}
+}
