@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"assay/harness/backend/chain"
 	"assay/harness/backend/craft"
 	"assay/harness/backend/wire"
 	"assay/harness/history"
@@ -21,6 +22,9 @@ const callTimeout = 30 * time.Second
 // Session drives one namespace of a subject and records every call. Its
 // methods may run concurrently for different actors.
 type Session struct {
+	// node is the chain that the subject was given, nil for none: contract
+	// wallets live on it, and it can be cut off.
+	node     *chain.Chain
 	client   *Client
 	craft    *craft.Crafter
 	recorder *history.Recorder

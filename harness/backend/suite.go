@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/time/rate"
 
+	"assay/harness/backend/chain"
 	"assay/harness/backend/craft"
 	"assay/harness/backend/wire"
 	"assay/harness/history"
@@ -98,6 +99,7 @@ func (s *Suite) terms(ctx context.Context, w *wire.Client, c run.Connection) rul
 	defer cancel()
 	r := w.Configuration(bounded)
 	if r.Code != rules.OK || r.Configuration == nil {
+		t.RetentionAssumed = !retains(t.Configured)
 		return t
 	}
 	for name, v := range r.Configuration.Limits {
@@ -106,7 +108,13 @@ func (s *Suite) terms(ctx context.Context, w *wire.Client, c run.Connection) rul
 			t.Published = true
 		}
 	}
+	t.RetentionAssumed = !retains(t.Configured) && !retains(r.Configuration.Limits)
 	return t
+}
+
+// retains reports whether limits name a retention.
+func retains(limits map[string]uint64) bool {
+	return limits["group_message_seconds"] > 0 || limits["welcome_seconds"] > 0 || limits["key_package_seconds"] > 0
 }
 
 // Client is one connection to a subject; sessions share it.
@@ -128,6 +136,10 @@ func (c *Client) Session(info run.SessionInfo) (run.Session, error) {
 		scope += "#" + info.Header.Session
 	}
 	s := &Session{client: c, craft: craft.New(c.connection.Seed, c.connection.Nonce, scope), recorder: info.Recorder, names: newNames()}
+	if node, ok := c.connection.Chain.(*chain.Chain); ok {
+		s.craft, s.node = s.craft.WithChain(node), node
+		info.Recorder.Actor("harness").Mark(&rules.Node{Routed: true})
+	}
 	terms := c.terms
 	info.Recorder.Actor("harness").Mark(&terms)
 	return s, nil

@@ -124,4 +124,14 @@ type Running interface {
 	subject.Subject
 	// NoReplica reports whether the harness knows that reads have no replica.
 	NoReplica() bool
+	// Chain is the chain the subject was given, nil for none.
+	Chain() Chain
+}
+
+// Chain is a chain RPC of the harness's. What else it can do is between the
+// suite and whoever wired it.
+type Chain interface {
+	URL() string
+	ID() uint64
+	Close() error
 }

@@ -46,6 +46,7 @@ func (s TargetSource) Start(ctx context.Context, c subject.Configuration) (Runni
 type target struct{ *subject.Remote }
 
 func (target) NoReplica() bool { return false }
+func (target) Chain() Chain    { return nil }
 
 // SpawnSource starts subjects by a shell command, each on a database of its own.
 type SpawnSource struct {
@@ -55,6 +56,9 @@ type SpawnSource struct {
 	Command subject.Command
 	// Postgres gives the databases; it may be nil when the command asks for none.
 	Postgres *postgres.Server
+	// Chain starts a chain RPC for a subject whose configuration asks for one;
+	// nil where the suite knows no chains.
+	Chain func(ctx context.Context) (Chain, error)
 	// Keepalive is the suite's default keepalive interval, for {keepalive_ms}.
 	Keepalive time.Duration
 }
@@ -67,8 +71,15 @@ func (s SpawnSource) Describe() string {
 	return s.Command.Shell
 }
 
-// Access is the wire and control of the process.
-func (s SpawnSource) Access() spec.AccessSet { return spec.AccessOf(spec.Wire, spec.Control) }
+// Access is the wire, control of the process, and the chain where the command
+// takes one.
+func (s SpawnSource) Access() spec.AccessSet {
+	a := spec.AccessOf(spec.Wire, spec.Control)
+	if s.Chain != nil && s.Command.Uses("chain") {
+		a = a.With(spec.Chain)
+	}
+	return a
+}
 
 // Shared is false: every start is a process and a database of its own.
 func (SpawnSource) Shared() bool { return false }
@@ -91,6 +102,14 @@ func (s SpawnSource) Start(ctx context.Context, c subject.Configuration) (Runnin
 		sp.database = db
 		v.DatabaseURL = db.URL()
 	}
+	if c.Chain && s.Chain != nil {
+		chain, err := s.Chain(ctx)
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("start a chain for the subject: %w", err), sp.drop(ctx))
+		}
+		sp.chain = chain
+		v.Chain, v.ChainID = chain.URL(), chain.ID()
+	}
 	p, err := s.Command.Start(ctx, v)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("start the subject: %w", err), sp.drop(ctx))
@@ -104,12 +123,16 @@ type spawned struct {
 	*subject.Process
 	database  *postgres.Database
 	noReplica bool
+	chain     Chain
 }
 
 // NoReplica is true when the harness gave the subject its only database.
 func (s *spawned) NoReplica() bool { return s.noReplica }
 
-// Stop ends the process group, then drops the database.
+// Chain is the chain it was given, nil for none.
+func (s *spawned) Chain() Chain { return s.chain }
+
+// Stop ends the process group and its chain, then drops the database.
 func (s *spawned) Stop(ctx context.Context) error {
 	return errors.Join(s.Process.Stop(ctx), s.drop(ctx))
 }
@@ -117,10 +140,14 @@ func (s *spawned) Stop(ctx context.Context) error {
 // drop removes the database even when the run was cancelled: a run leaves
 // nothing behind.
 func (s *spawned) drop(ctx context.Context) error {
+	var ended error
+	if s.chain != nil {
+		ended = s.chain.Close()
+	}
 	if s.database == nil {
-		return nil
+		return ended
 	}
 	dctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 15*time.Second)
 	defer cancel()
-	return s.database.Drop(dctx)
+	return errors.Join(ended, s.database.Drop(dctx))
 }

@@ -58,7 +58,9 @@ type Connection struct {
 	NoReplica bool
 	// Direct is true when the subject is a process of ours, with nothing before it.
 	Direct bool
-	Seed   uint64
+	// Chain is the chain the subject was given, nil for none.
+	Chain Chain
+	Seed  uint64
 	// Nonce makes the topics of this run fresh; the same seed and nonce give
 	// the same bytes.
 	Nonce string

@@ -23,6 +23,8 @@ type Flags struct {
 	file   string
 	limits string
 	keep   uint32
+	chain  string
+	number uint64
 }
 
 // Bind adds the flags to set: one for each key, and four shorter ones.
@@ -31,6 +33,8 @@ func Bind(set *pflag.FlagSet) *Flags {
 	set.StringVar(&f.file, "config", "", "read the configuration from this TOML `FILE`")
 	set.StringVar(&f.limits, "limits", "", "limits, retention and intervals by name, as a `JSON` object")
 	set.Uint32Var(&f.keep, "keepalive-ms", 0, "shorter spelling of --streams.keepalive_interval_ms")
+	set.StringVar(&f.chain, "chain", "", "route the chain of --chain-id to the RPC at this `URL`; empty for no chain")
+	set.Uint64Var(&f.number, "chain-id", 0, "the `NUMBER` of the chain behind --chain")
 	set.String("listen", "", "shorter spelling of --server.listen")
 	set.String("database-url", "", "shorter spelling of --database.url")
 	c := Default()
@@ -62,6 +66,15 @@ func (f *Flags) Load(lookup func(string) (string, bool)) (Config, error) {
 		if err := c.ApplyLimitsJSON(f.limits); err != nil {
 			return Config{}, fmt.Errorf("flag --limits: %w", err)
 		}
+	}
+	if f.chain != "" {
+		if f.number == 0 {
+			return Config{}, errors.New("flag --chain names an RPC and no chain: give --chain-id too")
+		}
+		if c.Chains == nil {
+			c.Chains = make(map[string]string)
+		}
+		c.Chains[fmt.Sprintf("eip155:%d", f.number)] = f.chain
 	}
 	if err := f.overlay(&c); err != nil {
 		return Config{}, err
