@@ -47,6 +47,9 @@ type Parts struct {
 	PlanLookup func(*backendv1.GetInboxIdsRequest) ([]Identifier, error)
 	// Wallets asks smart contract wallets; nil answers UNIMPLEMENTED.
 	Wallets WalletVerifier
+	// Subscription serves streams; nil answers UNIMPLEMENTED. Package stream has
+	// the one of the specification.
+	Subscription backendv1.SubscriptionServiceServer
 	// Configuration is what is published of the configuration (API-135).
 	Configuration func(*config.Config) *backendv1.GetConfigurationResponse
 

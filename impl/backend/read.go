@@ -31,7 +31,7 @@ func QueryPlanner(limits config.Limits) func(*backendv1.QueryRequest) (QueryPlan
 		plan := QueryPlan{From: make([]Position, 0, len(queries)), Limit: QueryLimit(request.GetLimit(), limits)}
 		place := make(map[Topic]int, len(queries))
 		for i, q := range queries {
-			position, err := parsePosition(q)
+			position, err := ParsePosition(q)
 			if err != nil {
 				return QueryPlan{}, refuseRead("entry %d: %v", i, err)
 			}
@@ -57,8 +57,8 @@ func QueryLimit(asked uint32, limits config.Limits) int {
 	return int(min(asked, limits.MaxQueryLimit))
 }
 
-// parsePosition reads one topic and cursor (API-003, API-004).
-func parsePosition(q *backendv1.TopicQuery) (Position, error) {
+// ParsePosition reads one topic and cursor (API-003, API-004).
+func ParsePosition(q *backendv1.TopicQuery) (Position, error) {
 	topic, err := ParseTopic(q.GetTopic().GetTopic())
 	if err != nil {
 		return Position{}, err

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"slices"
 
+	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
 	"assay/impl/backend/config"
@@ -19,9 +20,12 @@ func newServices(parts *Parts, c config.Config, log *slog.Logger) Services {
 	services := Services{
 		Publish:       &publishService{publisher: NewPublisher(parts, c.Limits), log: log},
 		Query:         &queryService{parts: parts, reader: NewReader(parts, c.Limits), log: log},
-		Subscription:  backendv1.UnimplementedSubscriptionServiceServer{},
+		Subscription:  parts.Subscription,
 		Identity:      &identityService{parts: parts, limits: c.Limits, log: log},
 		Configuration: &configurationService{published: parts.Configuration(&c)},
+	}
+	if services.Subscription == nil {
+		services.Subscription = backendv1.UnimplementedSubscriptionServiceServer{}
 	}
 	if parts.Services != nil {
 		services = parts.Services(services)
@@ -121,6 +125,20 @@ func meta(key Key, s Stored) *backendv1.EnvelopeMeta {
 		ExpiryNs:           uint64(s.ExpiryNS),
 		IsCommitOrProposal: s.CommitOrProposal,
 	}
+}
+
+// EncodeEntry returns an envelope as the encoded ServerEnvelope. The stored
+// bytes are already what they have to be.
+func EncodeEntry(e Entry) ([]byte, error) {
+	m := meta(e.Key, e.Stored)
+	size := proto.Size(m)
+	b := make([]byte, 0, protowire.SizeTag(1)+protowire.SizeBytes(size)+protowire.SizeTag(2)+protowire.SizeBytes(len(e.Payload)))
+	b = protowire.AppendVarint(protowire.AppendTag(b, 1, protowire.BytesType), uint64(size))
+	b, err := proto.MarshalOptions{UseCachedSize: true}.MarshalAppend(b, m)
+	if err != nil {
+		return nil, fmt.Errorf("encode the metadata of envelope %d: %w", e.SequenceID, err)
+	}
+	return protowire.AppendBytes(protowire.AppendTag(b, 2, protowire.BytesType), e.Payload), nil
 }
 
 func wireTopic(t Topic) *backendv1.Topic { return &backendv1.Topic{Topic: []byte(t)} }

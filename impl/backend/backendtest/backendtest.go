@@ -48,6 +48,7 @@ type Backend struct {
 	Publish       backendv1.PublishServiceClient
 	Query         backendv1.QueryServiceClient
 	Configuration backendv1.ConfigurationServiceClient
+	Subscription  backendv1.SubscriptionServiceClient
 	// Stop drains the backend and returns what it ended with. It runs at the
 	// end of the test anyway.
 	Stop func() error
@@ -100,6 +101,7 @@ func Start(t testing.TB, databaseURL string, o Options) *Backend {
 	b.Publish = backendv1.NewPublishServiceClient(conn)
 	b.Query = backendv1.NewQueryServiceClient(conn)
 	b.Configuration = backendv1.NewConfigurationServiceClient(conn)
+	b.Subscription = backendv1.NewSubscriptionServiceClient(conn)
 	t.Cleanup(func() {
 		if err := conn.Close(); err != nil {
 			t.Error(err)

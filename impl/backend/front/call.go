@@ -135,7 +135,10 @@ func (s *Server) stream(c *call) error {
 	if err := c.flushHeader(); err != nil {
 		return err
 	}
-	err := c.m.stream.Handler(c.m.service, &serverStream{c})
+	stream := &serverStream{c: c}
+	defer stream.finish()
+	defer context.AfterFunc(ctx, stream.stop)()
+	err := c.m.stream.Handler(c.m.service, stream)
 	if errors.Is(context.Cause(ctx), errDraining) {
 		return status.Error(codes.Unavailable, errDraining.Error())
 	}

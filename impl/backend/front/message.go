@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
@@ -112,23 +114,43 @@ func (c *call) begin() {
 	h["Grpc-Accept-Encoding"] = []string{"identity"}
 }
 
+// Encoded is a message that a stream sends without the generated code: one that
+// goes to many streams is encoded once.
+type Encoded interface {
+	// Size is the length of the message in bytes.
+	Size() int
+	// AppendTo appends exactly that many bytes.
+	AppendTo([]byte) []byte
+}
+
 // send frames and writes one message. A message above the method's bound is
 // not sent, not even in part (API-134).
 func (c *call) send(value any) error {
-	message, ok := value.(proto.Message)
-	if !ok {
+	message, isMessage := value.(proto.Message)
+	encoded, isEncoded := value.(Encoded)
+	size := 0
+	switch {
+	case isMessage:
+		size = proto.Size(message)
+	case isEncoded:
+		size = encoded.Size()
+	default:
 		return status.Error(codes.Internal, "the backend failed")
 	}
-	size := proto.Size(message)
 	if uint64(size) > c.m.response {
 		return status.Errorf(codes.OutOfRange, "the response is %d bytes, more than the %d allowed", size, c.m.response)
 	}
 	b := buffers.Get().(*bytes.Buffer)
 	defer recycle(b)
 	b.Grow(prefixLen + size)
-	frame, err := proto.MarshalOptions{UseCachedSize: true}.MarshalAppend(append(b.AvailableBuffer(), make([]byte, prefixLen)...), message)
-	if err != nil {
-		return status.Error(codes.Internal, "the response does not encode")
+	frame := append(b.AvailableBuffer(), make([]byte, prefixLen)...)
+	if isEncoded {
+		frame = encoded.AppendTo(frame)
+	} else {
+		var err error
+		if frame, err = (proto.MarshalOptions{UseCachedSize: true}).MarshalAppend(frame, message); err != nil {
+			return status.Error(codes.Internal, "the response does not encode")
+		}
 	}
 	binary.BigEndian.PutUint32(frame[1:], uint32(len(frame)-prefixLen))
 	return c.write(frame)
@@ -236,12 +258,62 @@ func percentEncode(text string) string {
 	return b.String()
 }
 
-// serverStream is a streaming call as generated code knows it.
-type serverStream struct{ c *call }
+// serverStream is a streaming call as generated code knows it. As with grpc-go,
+// one goroutine may receive while another sends, and who still receives when the
+// handler returns or the context ends gets an error.
+type serverStream struct {
+	c *call
+	// receiving is held while the body is read.
+	receiving sync.Mutex
+	stopped   atomic.Bool
+}
 
 func (s *serverStream) Context() context.Context { return s.c.ctx }
 
-func (s *serverStream) RecvMsg(into any) error { return s.c.receive(into) }
+func (s *serverStream) RecvMsg(into any) error {
+	s.receiving.Lock()
+	defer s.receiving.Unlock()
+	if s.stopped.Load() {
+		return status.Error(codes.Canceled, "the stream is over")
+	}
+	if err := s.c.receive(into); err != nil {
+		return err
+	}
+	if !s.c.m.stream.ClientStreams {
+		go s.readOn()
+	}
+	return nil
+}
+
+// readOn reads what follows the one request of a server stream, which should be
+// nothing: over HTTP/1.1 only who has read a body to its end hears that the
+// client went away.
+func (s *serverStream) readOn() {
+	s.receiving.Lock()
+	defer s.receiving.Unlock()
+	if !s.stopped.Load() {
+		_, _ = io.Copy(io.Discard, s.c.in) // whatever ends it, nothing is wanted from it
+	}
+}
+
+// stop makes whoever receives return.
+func (s *serverStream) stop() {
+	s.stopped.Store(true)
+	if s.receiving.TryLock() {
+		s.receiving.Unlock()
+		return
+	}
+	// The body cannot be closed under its reader; a deadline in the past can
+	// be set. A connection that knows no deadlines ends with the handler.
+	_ = http.NewResponseController(s.c.w).SetReadDeadline(time.Unix(1, 0))
+}
+
+// finish stops the stream and waits until nobody reads its body.
+func (s *serverStream) finish() {
+	s.stop()
+	s.receiving.Lock()
+	s.receiving.Unlock() //nolint:staticcheck // only the wait is wanted
+}
 
 func (s *serverStream) SendMsg(value any) error {
 	if err := s.c.send(value); err != nil {

@@ -12,11 +12,13 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"sync"
 	"time"
 
 	"assay/impl/backend"
 	"assay/impl/backend/config"
 	"assay/impl/backend/store"
+	"assay/impl/backend/stream"
 	"assay/impl/chain"
 	"assay/impl/identity"
 	"assay/impl/postgres"
@@ -41,17 +43,23 @@ func Run(ctx context.Context, c config.Config, o Options) error {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	db, err := store.Open(ctx, postgres.Options{
+	database := postgres.Options{
 		URL:                c.Database.URL,
 		MaxConnections:     int(c.Database.MaxConnections),
 		StatementTimeout:   c.Database.StatementTimeout(),
 		TransactionTimeout: c.Publishing.Budget(),
 		Application:        "assay-backend",
-	})
+	}
+	db, err := store.Open(ctx, database)
 	if err != nil {
 		return fmt.Errorf("database.url: %w", err)
 	}
 	defer db.Close()
+	streams, err := db.Streams(ctx, database, c.Database.ReplicaURL)
+	if err != nil {
+		return fmt.Errorf("database for streams: %w", err)
+	}
+	defer streams.Close()
 	chains, err := chain.New(chain.Config{Routes: c.Chains, Timeout: c.Validation.ChainTimeout(), CacheEntries: int(c.Validation.MaxSCWCacheEntries)})
 	if err != nil {
 		return fmt.Errorf("chains: %w", err)
@@ -66,6 +74,8 @@ func Run(ctx context.Context, c config.Config, o Options) error {
 		Remember:            int(c.Validation.MaxIdentityCacheEntries),
 	}))
 	parts.Wallets = wallets{chains}
+	subscriptions := stream.New(streams, streams.Log(), &c, o.Log)
+	parts.Subscription = subscriptions
 	if o.Mutate != nil {
 		o.Mutate(&parts, &c)
 	}
@@ -78,6 +88,12 @@ func Run(ctx context.Context, c config.Config, o Options) error {
 	if err != nil {
 		return fmt.Errorf("server.listen: %w", err)
 	}
+	// Streams need their feed until they have ended.
+	feeding, stopFeeding := context.WithCancel(context.WithoutCancel(ctx))
+	var fed sync.WaitGroup
+	defer fed.Wait()
+	defer stopFeeding()
+	fed.Go(func() { subscriptions.Run(feeding) })
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(l) }()
 	o.Log.InfoContext(ctx, "serving", "address", l.Addr().String())

@@ -25,7 +25,10 @@ import (
 var migrations embed.FS
 
 // Store implements [backend.Store]. Make one with Open.
-type Store struct{ pool *postgres.Pool }
+type Store struct {
+	pool      *postgres.Pool
+	announcer *announcer
+}
 
 // Open connects and migrates. Several servers may open one database at once.
 func Open(ctx context.Context, o postgres.Options) (*Store, error) {
@@ -41,11 +44,16 @@ func Open(ctx context.Context, o postgres.Options) (*Store, error) {
 		pool.Close()
 		return nil, err
 	}
-	return &Store{pool: pool}, nil
+	s := &Store{pool: pool}
+	s.announcer = announce(s)
+	return s, nil
 }
 
 // Close closes the store's connections, waiting for those in use.
-func (s *Store) Close() { s.pool.Close() }
+func (s *Store) Close() {
+	s.announcer.close()
+	s.pool.Close()
+}
 
 // Lookup implements [backend.Store].
 func (s *Store) Lookup(ctx context.Context, keys []backend.Key) ([]backend.Known, error) {

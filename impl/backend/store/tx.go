@@ -16,11 +16,14 @@ func (s *Store) Begin(ctx context.Context) (backend.Tx, error) {
 	if err != nil {
 		return nil, translate(err)
 	}
-	return &tx{t: t}, nil
+	return &tx{t: t, announcer: s.announcer}, nil
 }
 
 // tx implements [backend.Tx].
-type tx struct{ t *postgres.Tx }
+type tx struct {
+	t         *postgres.Tx
+	announcer *announcer
+}
 
 func (x *tx) LockIdentity(ctx context.Context) error {
 	return translate(x.t.Run(ctx, statements.lockIdentity, nil))
@@ -106,7 +109,12 @@ func (x *tx) Project(ctx context.Context, changes []backend.Association) error {
 	return translate(x.t.Run(ctx, statements.project, nil, identifiers, kinds, inboxes, ids, revoked))
 }
 
-func (x *tx) Commit(ctx context.Context) error { return translate(x.t.Commit(ctx)) }
+func (x *tx) Commit(ctx context.Context) error {
+	err := translate(x.t.Commit(ctx))
+	// Also after an error, which may hide a commit.
+	x.announcer.stored()
+	return err
+}
 
 func (x *tx) Rollback(ctx context.Context) { x.t.Rollback(ctx) }
 
