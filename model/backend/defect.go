@@ -44,7 +44,7 @@ type defect struct {
 	needs    string
 	// loose is true when it may count as a failure to parse or to validate.
 	loose bool
-	what      string
+	what  string
 }
 
 // refusal tells what the specification says of a flawed payload: the assertion
@@ -95,6 +95,10 @@ func (j *judge) defects(c *Call) []defect {
 	case MethodNewest:
 		out := append(j.oversized(c, sizeCode), j.newestCount(c.Newest)...)
 		return append(out, entryDefects(c.Newest.Entries, false)...)
+	case MethodLookup:
+		return append(j.oversized(c, sizeCode), j.above(len(c.Lookup.Entries), limitLookup, lookupCount)...)
+	case MethodVerify:
+		return append(j.oversized(c, sizeCode), j.above(len(c.Verify.Entries), limitWallets, verifyCount)...)
 	default:
 		return nil
 	}

@@ -146,15 +146,15 @@ func (b *inbox) expanded(n, until int, e *logged, c Conditions) []world {
 	return b.bounded(worlds, n)
 }
 
-// snapshots bounds how many of the stored entries a publish may have been
+// snapshots bounds how many of the stored entries a call may have seen, or been
 // validated against: at least what had returned before it began, at most what
 // may have been committed before it returned (API-017, 051).
-func (b *inbox) snapshots(p *publication) (least, most int) {
+func (b *inbox) snapshots(x *exchange) (least, most int) {
 	for n, e := range b.stored {
-		if e.certain < p.invoked {
+		if e.certain < x.invoked {
 			least = n + 1
 		}
-		if e.possible < p.returned {
+		if e.possible < x.returned {
 			most = n + 1
 		}
 	}

@@ -15,6 +15,8 @@ import (
 type identities struct {
 	inboxes map[Bytes]*inbox
 	named   map[InboxRef]*inbox
+	// mentions are the inboxes of which some update names a party.
+	mentions map[Party][]*inbox
 	// rulings are what may come of the identity updates of a publish.
 	rulings map[*publication][]*judged
 	nodes   []nodeMark
@@ -52,7 +54,7 @@ type judged struct {
 // identities surveys every identity update of the history and judges what may
 // come of each publish of one.
 func (j *judge) identities(order []*exchange) {
-	d := &identities{inboxes: make(map[Bytes]*inbox), named: make(map[InboxRef]*inbox), rulings: make(map[*publication][]*judged), places: make(map[*logged]*inbox)}
+	d := &identities{inboxes: make(map[Bytes]*inbox), named: make(map[InboxRef]*inbox), mentions: make(map[Party][]*inbox), rulings: make(map[*publication][]*judged), places: make(map[*logged]*inbox)}
 	j.identity = d
 	for i, e := range j.events {
 		if n, ok := e.Value.(*Node); ok && n != nil {
@@ -83,6 +85,7 @@ func (j *judge) identities(order []*exchange) {
 		}
 	}
 	j.surveyPackages(order)
+	j.surveyContracts(order)
 }
 
 // enroll notes the identity updates of a publish and what its answer says.
@@ -120,6 +123,7 @@ func (d *identities) enroll(p *publication) {
 		if e == nil {
 			e = &logged{intent: s.Intent.Update, identity: s.Artefact.Identity, certain: never, possible: never, position: -1}
 			b.updates[s.Artefact.Identity] = e
+			d.mention(b, e.intent)
 		}
 		if n := len(e.tries); n == 0 || e.tries[n-1].publication != p {
 			e.tries = append(e.tries, attempt{p, i})
@@ -129,6 +133,15 @@ func (d *identities) enroll(p *publication) {
 		}
 		if stored {
 			e.proved(p.answer.Publish.Metas[i], topic, p.returned, p.invoked)
+		}
+	}
+}
+
+// mention notes which parties an update is about.
+func (d *identities) mention(b *inbox, u *IdentityUpdate) {
+	for _, a := range u.Actions {
+		if !slices.Contains(d.mentions[a.Subject], b) {
+			d.mentions[a.Subject] = append(d.mentions[a.Subject], b)
 		}
 	}
 }
@@ -286,7 +299,7 @@ func (j *judge) ruled(p *publication) {
 // rulingOf judges one identity update of a publish.
 func (j *judge) rulingOf(p *publication, b *inbox, e *logged, index int) *judged {
 	v := &judged{index: index, entry: e, inbox: b, duplicate: e.certain < p.invoked, conditions: j.conditions(p.exchange)}
-	v.least, v.most = b.snapshots(p)
+	v.least, v.most = b.snapshots(p.exchange)
 	v.rivals, v.races = b.rivals(p, e)
 	v.races = v.races || len(v.rivals) > 0
 	if e.tries[0].publication != p {
@@ -357,7 +370,7 @@ func (v *judged) lost(p *publication) bool {
 	if v.entry == nil || v.entry.position < 1 || len(v.rivals) == 0 || p.answer == nil || p.answer.Code != OK {
 		return false
 	}
-	least, _ := v.inbox.snapshots(p)
+	least, _ := v.inbox.snapshots(p.exchange)
 	for n := least; n < v.entry.position; n++ {
 		for _, w := range v.inbox.after[n] {
 			if !v.conditions.Apply(w.state, v.entry.intent).MustRefuse() {

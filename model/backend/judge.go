@@ -56,9 +56,10 @@ type judge struct {
 	// subject is what the whole history tells about the subject.
 	subject known
 	// identity is what the history tells of identity updates.
-	identity *identities
-	packages *packages
-	out      model.Judged
+	identity  *identities
+	packages  *packages
+	contracts *contracts
+	out       model.Judged
 	// start is the first judgement of the call that is being judged.
 	start int
 	// clock is the highest server time any answer showed, in nanoseconds.
@@ -90,6 +91,10 @@ func (j *judge) call(x *exchange) {
 		j.query(x)
 	case MethodNewest:
 		j.newest(x)
+	case MethodLookup:
+		j.lookup(x)
+	case MethodVerify:
+		j.verify(x)
 	case MethodConfiguration:
 		j.configuration(x)
 	case MethodHealth:

@@ -173,7 +173,7 @@ func (j *judge) registered(p *publication, k *KeyPackageIntent) bool {
 	if b == nil || len(b.after) == 0 {
 		return false
 	}
-	least, most := b.snapshots(p)
+	least, most := b.snapshots(p.exchange)
 	for n := least; n <= most; n++ {
 		for _, w := range b.expanded(n, p.returned, nil, j.conditions(p.exchange)) {
 			if w.state.Unsure() || w.state.standing(identifier{party: k.Installation}) != present {
@@ -248,7 +248,7 @@ func (j *judge) justRegistered(p *publication, k *KeyPackageIntent) bool {
 	if b == nil {
 		return false
 	}
-	least, _ := b.snapshots(p)
+	least, _ := b.snapshots(p.exchange)
 	return least > 0 && !slices.ContainsFunc(b.after[least-1], func(w world) bool {
 		return w.state.standing(identifier{party: k.Installation}) == present
 	})

@@ -88,9 +88,18 @@ func (c *Call) whole() bool {
 		return c.Query != nil
 	case MethodNewest:
 		return c.Newest != nil
+	case MethodLookup:
+		return c.Lookup != nil
+	case MethodVerify:
+		return c.Verify != nil
 	default:
 		return true
 	}
+}
+
+// wrong reports whether the request must be refused.
+func (x *exchange) wrong() bool {
+	return slices.ContainsFunc(x.defects, func(d defect) bool { return d.certain })
 }
 
 // learn takes what one exchange tells about the subject.
@@ -100,7 +109,7 @@ func (j *judge) learn(x *exchange) {
 	}
 	k, r, c := &j.subject, x.answer, x.call
 	if r.Code != OK {
-		if len(x.defects) > 0 && !k.spell[r.Code] {
+		if x.wrong() && !k.spell[r.Code] {
 			k.flawed[r.Code]++
 			k.spell[r.Code] = true
 		}
@@ -138,7 +147,7 @@ func (j *judge) learn(x *exchange) {
 // effect tells what is certain about a publish (API-030, 031, 037, 051, 130).
 func (j *judge) effect(x *exchange) outcome {
 	r := x.answer
-	if slices.ContainsFunc(x.defects, func(d defect) bool { return d.certain }) {
+	if x.wrong() {
 		if x.answered() && r.Code == OK {
 			return unsettled // wrongly accepted, so anything may be stored
 		}
