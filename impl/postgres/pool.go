@@ -63,6 +63,10 @@ func Open(ctx context.Context, o Options) (*Pool, error) {
 	session := config.ConnConfig.RuntimeParams
 	session["application_name"] = o.Application
 	session["timezone"] = "UTC"
+	// Statements are few, fixed, and made for index probes whatever their
+	// arguments: plan each once, and compile none.
+	session["plan_cache_mode"] = "force_generic_plan"
+	session["jit"] = "off"
 	session["statement_timeout"] = milliseconds(o.StatementTimeout)
 	session["idle_in_transaction_session_timeout"] = milliseconds(o.TransactionTimeout)
 	session["client_connection_check_interval"] = milliseconds(time.Second)
