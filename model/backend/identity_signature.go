@@ -71,29 +71,38 @@ func SignatureFlaws(k PartyKind) []SignatureFlaw {
 	}
 }
 
-// Fits reports whether the flaw can be that of the signing, its variant included.
+// Fits reports whether the flaw can be that of the signing. A signature that is
+// odd has no flaw as well, unless its variant is the form that the flaw spoils.
 func (f SignatureFlaw) Fits(s Signing) bool {
-	switch f {
-	case SoundSignature:
+	switch {
+	case f == SoundSignature:
 		return true
-	case SignatureMissing, SignatureUnset:
-		return s.Variant == OrdinarySignature
-	case DelegateStranger:
+	case f == DelegateStranger:
 		return s.Variant == Delegated
-	case WrapperMissing:
-		return s.Party.Behaviour == Counterfactual
-	case OverOtherText, RawKeccak, PrefixPadded, PrefixOffByOne:
-		// A contract that looks at no signature finds nothing wrong with one.
-		if s.Party.Kind == Contract && s.Party.Behaviour != Plainly && s.Party.Behaviour != Counterfactual {
-			return false
-		}
-	case AccountColons, AccountTwoParts:
-		return s.OnChain() && s.Chain == RunChain && s.Variant != AccountChecksummed
+	case !slices.Contains(SignatureFlaws(s.Party.Kind), f):
+		return false
+	case f == SignatureMissing || f == SignatureUnset:
+		return s.Variant == OrdinarySignature
 	}
-	if s.Variant == AsContract && !slices.Contains([]SignatureFlaw{OverOtherText, RawKeccak, PrefixPadded, PrefixOffByOne}, f) {
+	overHash := f == OverOtherText || f == RawKeccak || f == PrefixPadded || f == PrefixOffByOne
+	switch s.Variant {
+	case AsContract:
+		return overHash
+	case Delegated, OrdinarySignature:
+	default:
 		return false
 	}
-	return slices.Contains(SignatureFlaws(s.Party.Kind), f)
+	switch {
+	case s.Party.Kind != Contract:
+		return true
+	case overHash:
+		// A contract that looks at no signature finds nothing wrong with one.
+		return s.Party.Behaviour == Plainly || s.Party.Behaviour == Counterfactual
+	case f == WrapperMissing:
+		return s.Party.Behaviour == Counterfactual
+	default:
+		return s.Chain == RunChain // the account ids that are spoilt are the run's
+	}
 }
 
 // SignatureVariant is what is odd about a signature.
