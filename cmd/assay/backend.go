@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"assay/harness/backend"
+	"assay/harness/backend/chain"
 	"assay/harness/run"
 	"assay/impl/backend/config"
 	"assay/impl/backend/mutants"
@@ -20,12 +21,16 @@ func backendSuite() (suite, error) {
 	s, err := backend.New(scenarios.All)
 	return suite{
 		Suite:     s,
-		reference: `ASSAY_DATABASE_URL={database} exec "$ASSAY_SELF" serve backend --server.log_level warn --listen {listen} --limits {limits} --keepalive-ms {keepalive_ms}`,
+		reference: `ASSAY_DATABASE_URL={database} exec "$ASSAY_SELF" serve backend --server.log_level warn --listen {listen} --limits {limits} --keepalive-ms {keepalive_ms} --chain {chain} --chain-id {chain_id}`,
 		keepalive: 30 * time.Second, // specification, section 11
 		sources:   specbackend.Proto,
 		serve:     serveBackend,
 		mutants:   backendMutants(),
-		permanent: "identity updates, commits, proposals and commit-log entries that this run published never expire (API-021); their topics belong to this run alone",
+		chain: func(ctx context.Context) (run.Chain, error) {
+			return chain.Start(ctx, "127.0.0.1:0")
+		},
+		serveChain: chain.Serve,
+		permanent:  "identity updates, commits, proposals and commit-log entries that this run published never expire (API-021); their topics belong to this run alone",
 	}, err
 }
 

@@ -85,6 +85,9 @@ reachability failed.`,
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(p.verifyCommand(), p.specCommand(), p.checkCommand(), p.replayCommand(), p.serveCommand(), p.doctorCommand(), p.versionCommand())
+	if c := p.chainCommand(); c != nil {
+		root.AddCommand(c)
+	}
 	if len(p.mutable()) > 0 {
 		root.AddCommand(p.mutantsCommand())
 	}

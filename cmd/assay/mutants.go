@@ -101,7 +101,7 @@ Exit status: 0 when every mutant is killed, else 1.`,
 				command := command
 				command.Shell += " --mutant " + quoted(mutant)
 				command.Probe, command.Env = s.Probe, []string{"ASSAY_SELF=" + p.self}
-				return run.SpawnSource{Name: "mutant " + mutant, Command: command, Postgres: server, Keepalive: s.keepalive}
+				return run.SpawnSource{Name: "mutant " + mutant, Command: command, Postgres: server, Chain: s.chain, Keepalive: s.keepalive}
 			},
 			Progress: func(f run.Fate) { p.say("%s", visible(told(f))) },
 		})

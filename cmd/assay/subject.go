@@ -100,7 +100,7 @@ func (f *subjectFlags) source(ctx context.Context, p *program, s suite, note fun
 	}
 	command.Probe, command.ReadyTimeout, command.Log = s.Probe, f.ready, log
 	command.Env = []string{"ASSAY_SELF=" + p.self}
-	source := run.SpawnSource{Name: name, Command: command, Keepalive: s.keepalive}
+	source := run.SpawnSource{Name: name, Command: command, Chain: s.chain, Keepalive: s.keepalive}
 	if !wantsDatabase(command) {
 		if f.database != "" {
 			return opened{}, errors.New("--database is given, but the command of --spawn has no placeholder {database} or {db_name} to receive one")

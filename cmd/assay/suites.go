@@ -1,8 +1,10 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"strings"
 	"time"
@@ -27,6 +29,10 @@ type suite struct {
 	serve server
 	// mutants are the deliberate faults that serve knows by name.
 	mutants []run.Mutant
+	// chain starts a chain RPC for {chain}, and serveChain serves one for a
+	// subject that somebody else starts; nil where the protocol knows no chains.
+	chain      func(ctx context.Context) (run.Chain, error)
+	serveChain func(ctx context.Context, listen string, out io.Writer) error
 	// permanent says which rows of a run stay in a shared subject for ever.
 	permanent string
 }
