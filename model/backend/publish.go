@@ -21,11 +21,11 @@ func (j *judge) publish(p *publication) {
 	switch {
 	case r.Code == Unimplemented && !j.serves(envelopes):
 		j.out.Unimplemented["publish"]++
-	case r.Code != OK && len(p.defects) > 0:
+	case r.Code != OK && (p.wrong() || len(p.defects) > 0 && j.legalCode(p.exchange)):
 		j.refusal(p)
 	case r.Code != OK:
 		j.unexpected(p)
-	case slices.ContainsFunc(p.defects, func(d defect) bool { return d.certain }):
+	case p.wrong():
 		j.accepted(p.exchange)
 	case r.Publish == nil:
 		j.breached(metaPerEntry, p.exchange, "a publish response", "an answer that does not decode"+text(r))

@@ -366,10 +366,12 @@ func queryRulings() []ruling {
 		}, limit(limitResponseBytes, 100_000)),
 		breaks(nothingOmitted, "API-134: a page leaves out rows to fit the response limit", func(h *story) {
 			h.publish("A", many(5, func(c string) Envelope { return sized(group(c), 30_000) })...).answered()
+			h.server.limits.Limits[limitResponseBytes] = byteCeiling
 			h.query("A", 0, all(groupLog("g"))).answered(without(4), without(3), more(true))
 		}, limit(limitResponseBytes, 100_000)),
 		breaks(nothingOmitted, "API-134: a page above the response limit is sent", func(h *story) {
 			h.publish("A", many(5, func(c string) Envelope { return sized(group(c), 30_000) })...).answered()
+			h.server.limits.Limits[limitResponseBytes] = byteCeiling
 			h.query("A", 0, all(groupLog("g"))).answered(func(r *Return) { r.WireLen = 150_000 })
 		}, limit(limitResponseBytes, 100_000)),
 		breaks(nothingOmitted, "API-134: a publish response above the response limit is sent", func(h *story) {

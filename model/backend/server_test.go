@@ -17,17 +17,19 @@ type server struct {
 	clock    uint64
 	rows     map[Bytes][]Row
 	known    map[envelopeKey]Meta
+	// sizes are the canonical lengths of what was stored.
+	sizes map[Digest]int
 }
 
 func newServer(limits Terms) *server {
 	limits.Limits = maps.Clone(limits.Limits)
-	return &server{limits: limits, sequence: 100, clock: 1_700_000_000_000_000_000, rows: make(map[Bytes][]Row), known: make(map[envelopeKey]Meta)}
+	return &server{limits: limits, sequence: 100, clock: 1_700_000_000_000_000_000, rows: make(map[Bytes][]Row), known: make(map[envelopeKey]Meta), sizes: make(map[Digest]int)}
 }
 
 // copied is a second server with the same rows: a replica as it is now.
 func (s *server) copied() *server {
 	c := *s
-	c.rows, c.known = maps.Clone(s.rows), maps.Clone(s.known)
+	c.rows, c.known, c.sizes = maps.Clone(s.rows), maps.Clone(s.known), maps.Clone(s.sizes)
 	return &c
 }
 
@@ -49,6 +51,7 @@ func (s *server) commit(sent []Sent) []Meta {
 
 func (s *server) fresh(e Sent) Meta {
 	s.sequence += 3
+	s.sizes[e.Artefact.Identity] = e.Artefact.CanonicalLen
 	m := Meta{HasCursor: true, Sequence: s.sequence, ServerNS: s.clock, HasTopic: true, Topic: e.Artefact.Topic, HasHash: true}
 	hash := sha256.Sum256(append([]byte("hash of "), e.Artefact.Identity[:]...))
 	m.Hash = Bytes(hash[:])
@@ -153,7 +156,28 @@ func (s *server) query(q *QueryCall) Return {
 	limit = min(limit, most)
 	p := &Page{HasContinuation: true, HasMore: len(rows) > limit, Rows: rows[:min(limit, len(rows))]}
 	p.Rows = slices.Clone(p.Rows)
-	return Return{Query: p, WireLen: 200 * len(p.Rows)}
+	return s.fitting(Return{Query: p, WireLen: s.length(p.Rows)})
+}
+
+// length is what rows take in a response: metadata and framing take about a
+// hundred bytes beside an envelope.
+func (s *server) length(rows []Row) int {
+	n := 4
+	for _, r := range rows {
+		n += 110
+		if r.HasEnvelope {
+			n += s.sizes[r.Identity]
+		}
+	}
+	return n
+}
+
+// fitting gives an answer, or refuses it whole when it is too long (API-134).
+func (s *server) fitting(r Return) Return {
+	if uint64(r.WireLen) > s.limits.Limit(limitResponseBytes) {
+		return Return{Code: OutOfRange, Text: "the response is too long"}
+	}
+	return r
 }
 
 func (s *server) newest(n *NewestCall) Return {
@@ -180,7 +204,7 @@ func (s *server) newest(n *NewestCall) Return {
 		}
 		h.Rows = append(h.Rows, row)
 	}
-	return Return{Newest: h, WireLen: 200 * len(h.Rows)}
+	return s.fitting(Return{Newest: h, WireLen: s.length(h.Rows)})
 }
 
 func (s *server) answer(c *Call) Return {

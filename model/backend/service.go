@@ -20,6 +20,13 @@ const (
 
 func topicWitness(t Bytes) string { return "topic:" + t.String() }
 
+// legalCode reports whether a defect of the request explains the code: it is
+// INVALID_ARGUMENT, or a size code of the transport for a message it found too
+// long (API-130).
+func (j *judge) legalCode(x *exchange) bool {
+	return x.answer.Code == InvalidArgument || x.answer.Code == OutOfRange && slices.ContainsFunc(x.defects, func(d defect) bool { return d.transport })
+}
+
 // mute reports an answer by which a subject says nothing of the request: it, or
 // what stands before it, is not available just now.
 func (j *judge) mute(x *exchange) bool {
@@ -29,25 +36,28 @@ func (j *judge) mute(x *exchange) bool {
 	}
 	switch r.Code {
 	case Unavailable, DeadlineExceeded, Canceled:
-		// What comes time and again to requests with a defect, and never to a
-		// sound one, is not bad luck but the subject's answer to them.
-		return len(x.defects) == 0 || j.subject.general[r.Code] || j.subject.flawed[r.Code] < persistent || !j.subject.works
+		return !x.wrong() || !j.evades(r.Code)
 	case ResourceExhausted:
 		if j.bySize() {
 			return false
 		}
-		return len(x.defects) == 0 || j.subject.general[r.Code]
+		return !x.wrong() || j.subject.general[r.Code]
 	case Unauthenticated, PermissionDenied:
 		// A code for everybody says nothing; one for this request alone is its answer.
-		return len(x.defects) == 0 || j.subject.general[r.Code]
+		return !x.wrong() || j.subject.general[r.Code]
 	default:
 		return false
 	}
 }
 
-// persistent is how often a code must answer flawed requests before it counts
-// as what the subject says to them.
-const persistent = 2
+// evades reports a code of unavailability that came time and again to requests
+// with a defect, between sound ones that succeeded, while no sound one met any
+// trouble: that is not bad luck but the subject's answer to them.
+func (j *judge) evades(c Code) bool {
+	const persistent = 2
+	trouble := j.subject.general[Unavailable] || j.subject.general[DeadlineExceeded] || j.subject.general[Canceled]
+	return j.subject.works && !trouble && j.subject.flawed[c] >= persistent
+}
 
 // bySize reports that the subject answers RESOURCE_EXHAUSTED to long requests
 // and to no other: that is a limit of its own and no want of resources. Nothing

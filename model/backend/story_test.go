@@ -256,3 +256,69 @@ func (h *story) innocent(t *testing.T) model.Judged {
 	}
 	return j
 }
+
+// print writes the calls and answers of a story, one a line.
+func (h *story) print() string {
+	var out []string
+	for i, e := range h.history() {
+		switch v := e.Value.(type) {
+		case *Terms:
+			out = append(out, fmt.Sprintf("%d terms %+v", i, *v))
+		case *Call:
+			out = append(out, fmt.Sprintf("%d %s calls %d: %s", i, e.Actor, e.Call, printed(v)))
+		case *Return:
+			out = append(out, fmt.Sprintf("%d %s gets %d: %s", i, e.Actor, e.Call, answered(v)))
+		}
+	}
+	return strings.Join(out, "\n")
+}
+
+func printed(c *Call) string {
+	out := string(c.Method)
+	switch c.Method {
+	case MethodPublish:
+		for _, s := range c.Publish.Envelopes {
+			out += fmt.Sprintf(" [%s %q %s %s size %d %s]", s.Intent.Log, s.Intent.Content, s.Intent.Form, s.Intent.Encoding, s.Artefact.CanonicalLen, s.Intent.Flaw)
+		}
+	case MethodQuery:
+		out += fmt.Sprintf(" limit %d%s", c.Query.Limit, reads(c.Query.Entries))
+	case MethodNewest:
+		out += fmt.Sprintf(" full %v%s", c.Newest.Full, reads(c.Newest.Entries))
+	}
+	return out
+}
+
+func reads(entries []Asked) string {
+	out := ""
+	for _, e := range entries {
+		out += fmt.Sprintf(" [%s %s", e.Log, e.Flaw)
+		if e.Cursor != nil {
+			out += fmt.Sprintf("after %d", *e.Cursor)
+		}
+		out += "]"
+	}
+	return out
+}
+
+func answered(r *Return) string {
+	out := r.Code.String() + " " + string(r.Lost)
+	for _, d := range r.Details {
+		out += " " + d.Reason.String()
+	}
+	switch {
+	case r.Publish != nil:
+		for _, m := range r.Publish.Metas {
+			out += fmt.Sprintf(" %d", m.Sequence)
+		}
+	case r.Query != nil:
+		for _, row := range r.Query.Rows {
+			out += fmt.Sprintf(" %d:%.2s", row.Meta.Sequence, row.Meta.Topic)
+		}
+		out += fmt.Sprintf(" more %v", r.Query.HasMore)
+	case r.Newest != nil:
+		for _, row := range r.Newest.Rows {
+			out += fmt.Sprintf(" %d:%.2s", row.Meta.Sequence, row.Meta.Topic)
+		}
+	}
+	return out
+}
