@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -16,18 +17,21 @@ import (
 	"assay/harness/backend/chain"
 	"assay/harness/backend/chain/contract"
 	"assay/harness/backend/craft"
+	"assay/harness/postgres/pgtest"
 	implchain "assay/impl/chain"
 	"assay/impl/identity"
 	"assay/model/backend"
 )
 
 func TestMain(m *testing.M) {
-	// A closed database of go-ethereum's peer table drains its pool for a second more.
-	// Its senders of transactions are looked up by workers of the whole process,
-	// which start with the first block and never end.
-	goleak.VerifyTestMain(m,
-		goleak.IgnoreAnyFunction("github.com/syndtr/goleveldb/leveldb.(*DB).mpoolDrain"),
-		goleak.IgnoreAnyFunction("github.com/ethereum/go-ethereum/core.(*txSenderCacher).cache"))
+	// A closed database of go-ethereum's peer table drains its pool for a second
+	// more. Its senders of transactions are looked up by workers of the whole
+	// process, which start with the first block and never end.
+	os.Exit(pgtest.Main(m, func() error {
+		return goleak.Find(
+			goleak.IgnoreAnyFunction("github.com/syndtr/goleveldb/leveldb.(*DB).mpoolDrain"),
+			goleak.IgnoreAnyFunction("github.com/ethereum/go-ethereum/core.(*txSenderCacher).cache"))
+	}))
 }
 
 func start(t *testing.T) *chain.Chain {
