@@ -107,7 +107,9 @@ type MLS struct {
 }
 
 // Default returns the specification's own numbers (section 11, API-021). The
-// database has no default: Validate asks for one.
+// database has no default: Validate asks for one. Its two timeouts are generous:
+// a publish may hold a hundred thousand small envelopes (API-031), and a machine
+// may be slow.
 func Default() Config {
 	const mebibyte = 1 << 20
 	const ninetyDays = 90 * 24 * 60 * 60
@@ -116,8 +118,8 @@ func Default() Config {
 			Listen: "127.0.0.1:5050", Identifier: "assay-reference", Version: "0.1.0",
 			LogLevel: "info", LogFormat: "text", MaxDrainDurationMS: 10_000, MaxRequestHeaderLen: 64 << 10,
 		},
-		Database:   Database{MaxConnections: 20, MaxStatementTimeoutMS: 5_000},
-		Publishing: Publishing{MaxPublishDurationMS: 10_000, MaxBarrierWaitMS: 1_000},
+		Database:   Database{MaxConnections: 20, MaxStatementTimeoutMS: 20_000},
+		Publishing: Publishing{MaxPublishDurationMS: 30_000, MaxBarrierWaitMS: 1_000},
 		Streams:    Streams{PollIntervalMS: 100, MaxGapRanges: 10_000, KeepaliveIntervalMS: 30_000, MaxPongWaitMS: 90_000},
 		Retention:  Retention{GroupMessageSeconds: ninetyDays, WelcomeSeconds: ninetyDays, KeyPackageSeconds: ninetyDays},
 		Validation: Validation{MaxSCWCacheEntries: 10_000, MaxIdentityCacheEntries: 10_000, MaxChainCallMS: 5_000},

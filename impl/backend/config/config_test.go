@@ -78,7 +78,7 @@ func TestBadConfigurationsAreRefusedByTheirKey(t *testing.T) {
 		{"an envelope that fits no response", "", nil, []string{database, "--limits.max_response_bytes=1048576"}, "limits.max_envelope_bytes"},
 		{"an envelope that fits no request", "", nil, []string{database, "--limits.max_request_bytes=1048577"}, "limits.max_envelope_bytes"},
 		{"an envelope that fits no frame", "", nil, []string{database, "--limits.max_envelope_bytes=2097000"}, "limits.max_envelope_bytes"},
-		{"a publish no longer than a statement", "", nil, []string{database, "--publishing.max_publish_duration_ms=5000"}, "publishing.max_publish_duration_ms"},
+		{"a publish no longer than a statement", "", nil, []string{database, "--publishing.max_publish_duration_ms=20000"}, "publishing.max_publish_duration_ms"},
 		{"a pong deadline within the interval", "", nil, []string{database, "--streams.max_pong_wait_ms=30000"}, "streams.max_pong_wait_ms"},
 		{"an endless retention", "", nil, []string{database, "--retention.welcome_seconds=1892160001"}, "retention.welcome_seconds"},
 		{"an identifier with a space", "", nil, []string{database, "--server.identifier=a b"}, "server.identifier"},
