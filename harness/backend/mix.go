@@ -3,7 +3,6 @@ package backend
 import (
 	"fmt"
 	"hash/fnv"
-	"strconv"
 	"time"
 
 	"assay/harness/generate"
@@ -48,13 +47,13 @@ type Weights struct {
 	// Query reads from the start or from where the actor is, Page follows
 	// has_more to the end, Newest reads heads, Own publishes and reads it back.
 	Query, Page, Newest, Own int
-	// Create creates an inbox that others create differently at the same time,
-	// Join adds a member to it, Inbox reads its updates.
-	Create, Join, Inbox int
+	// Update sends an identity update of an inbox that others update differently
+	// at the same time, Inbox reads the updates.
+	Update, Inbox int
 }
 
 func (w Weights) list() []int {
-	return []int{w.Publish, w.Atomic, w.Copy, w.Refused, w.Cut, w.Hasty, w.Retry, w.Query, w.Page, w.Newest, w.Own, w.Create, w.Join, w.Inbox}
+	return []int{w.Publish, w.Atomic, w.Copy, w.Refused, w.Cut, w.Hasty, w.Retry, w.Query, w.Page, w.Newest, w.Own, w.Update, w.Inbox}
 }
 
 // verb is what an operation does, in the order of Weights.
@@ -72,8 +71,7 @@ const (
 	verbPage
 	verbNewest
 	verbOwn
-	verbCreate
-	verbJoin
+	verbUpdate
 	verbInbox
 )
 
@@ -147,12 +145,13 @@ func (d *drawing) intent(w Weights) Intent {
 			in.limit = generate.Pick(d.choice, "page limit", d.mix.Pages...)
 		}
 		in.full = d.choice.Intn(2, "full") == 1
-	case verbCreate, verbJoin:
-		in.envelopes = []rules.Envelope{d.update(in.verb)}
+	case verbUpdate:
+		in.envelopes = []rules.Envelope{d.update()}
 	case verbInbox:
-		in.logs = []rules.Log{d.inbox().Log()}
-		if d.choice.Intn(2, "two inboxes") == 1 {
-			in.logs = append(in.logs, inboxOf(d.choice.Intn(d.era()+1, "inbox")).Log())
+		for k := range inboxesAtOnce {
+			if k == 0 || d.choice.Intn(4, "one inbox") > 0 {
+				in.logs = append(in.logs, inboxOf(d.era(), k).Log())
+			}
 		}
 	}
 	if len(d.mix.Patience) > 0 {
@@ -252,36 +251,46 @@ func (d *drawing) flawed() []rules.Envelope {
 	return append(sound, bad)
 }
 
-// inboxWaves is how many waves share one inbox: the first creates it, the others
-// change it.
-const inboxWaves = 4
+const (
+	// inboxWaves is how many waves share inboxes: the first creates them, the
+	// others change them.
+	inboxWaves = 4
+	// inboxesAtOnce is how many inboxes are worked on at the same time, so that
+	// their order over all inboxes can be seen (API-014).
+	inboxesAtOnce = 2
+	// mostUpdaters is above every actor's number.
+	mostUpdaters = 1000
+)
 
 func (d *drawing) era() int { return d.wave / inboxWaves }
 
-func (d *drawing) inbox() rules.InboxRef { return inboxOf(d.era()) }
-
-// inboxOf is the inbox that everybody works on in an era.
-func inboxOf(era int) rules.InboxRef {
-	return rules.InboxRef{Creator: rules.Party{Kind: rules.Wallet, Name: "w" + strconv.Itoa(era)}}
+// inboxOf is one of the inboxes that everybody works on in an era.
+func inboxOf(era, k int) rules.InboxRef {
+	return rules.InboxRef{Creator: rules.Party{Kind: rules.Wallet, Name: fmt.Sprintf("w%d.%d", era, k)}}
 }
 
-// update draws an identity update of the inbox of the era, signed in a second of
-// its own: two actors never send the same one, but in one of three copies.
-func (d *drawing) update(v verb) rules.Envelope {
-	ref := d.inbox()
+// update draws an identity update of one of the inboxes of the era, signed in a
+// second of its own. In the first wave of an era updates create the inbox, in
+// the third they hand on its recovery: of such updates one can win. In the
+// others they add members. One in three is one that others send as well.
+func (d *drawing) update() rules.Envelope {
+	ref := inboxOf(d.era(), d.choice.Intn(inboxesAtOnce, "inbox"))
 	who := d.actor
 	if d.choice.Intn(3, "a copy") == 0 {
-		who = mostUpdaters // the update that everybody sends
+		who = mostUpdaters
 	}
-	u := rules.IdentityUpdate{Inbox: ref, Second: int64(1_700_000_000 + (d.era()*1000+d.wave)*2*mostUpdaters + who)}
-	if v == verbCreate {
-		u.Actions = []rules.Action{{Kind: rules.CreateInbox, Subject: ref.Creator}}
-	} else {
-		member := rules.Party{Kind: rules.Wallet, Name: fmt.Sprintf("m%d.%d", who, d.wave)}
-		u.Actions = []rules.Action{{Kind: rules.AddAssociation, Subject: member, By: rules.Signing{Party: ref.Creator}}}
+	phase := d.wave % inboxWaves
+	if d.choice.Intn(8, "out of turn") == 0 {
+		phase = d.choice.Intn(inboxWaves, "phase")
 	}
-	return rules.Envelope{Log: ref.Log(), Content: fmt.Sprintf("u%d.%d.%d", v, who, d.wave), Update: &u}
+	other := rules.Party{Kind: rules.Wallet, Name: fmt.Sprintf("m%d.%d", who, d.wave)}
+	action := rules.Action{Kind: rules.AddAssociation, Subject: other, By: rules.Signing{Party: ref.Creator}}
+	switch phase {
+	case 0:
+		action = rules.Action{Kind: rules.CreateInbox, Subject: ref.Creator}
+	case 2:
+		action = rules.Action{Kind: rules.ChangeRecovery, Subject: other, By: rules.Signing{Party: ref.Creator}}
+	}
+	u := rules.IdentityUpdate{Inbox: ref, Actions: []rules.Action{action}, Second: int64(1_700_000_000 + d.wave*2*mostUpdaters + who)}
+	return rules.Envelope{Log: ref.Log(), Content: fmt.Sprintf("u%d.%d.%d", phase, who, d.wave), Update: &u}
 }
-
-// mostUpdaters is above every actor's number.
-const mostUpdaters = 1000

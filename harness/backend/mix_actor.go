@@ -103,8 +103,8 @@ func (a *actor) do(ctx context.Context, in Intent) error {
 		_, err = a.Newest(ctx, a.name, in.full, readsOf(in.logs)...)
 	case verbInbox:
 		_, err = a.query(ctx, in.logs, false, 0)
-	case verbJoin:
-		err = a.join(ctx, in.envelopes)
+	case verbUpdate:
+		err = a.update(ctx, in.envelopes)
 	default:
 		_, err = a.Publish(ctx, a.name, in.envelopes...)
 	}
@@ -122,15 +122,15 @@ func (a *actor) own(ctx context.Context, envelopes []rules.Envelope) error {
 	return err
 }
 
-// attemptsToJoin bounds how often a lost identity update is sent again (API-052).
-const attemptsToJoin = 3
+// updateAttempts bounds how often a lost identity update is sent again (API-052).
+const updateAttempts = 3
 
-// join sends an identity update, and sends it again after reading the inbox
+// update sends an identity update, and sends it again after reading the inbox
 // when it lost a race.
-func (a *actor) join(ctx context.Context, envelopes []rules.Envelope) error {
+func (a *actor) update(ctx context.Context, envelopes []rules.Envelope) error {
 	for i := 0; ; i++ {
 		r, err := a.Publish(ctx, a.name, envelopes...)
-		if err != nil || r.Code != rules.Aborted || i+1 == attemptsToJoin {
+		if err != nil || r.Code != rules.Aborted || i+1 == updateAttempts {
 			return err
 		}
 		if _, err := a.Query(ctx, a.name, 0, rules.Read{Log: envelopes[0].Log}); err != nil {

@@ -163,11 +163,11 @@ func allMixes() []mix {
 			summary: "Clients create and change the same inboxes differently at the same moment: one wins, the others learn it.",
 			load: suite.Mix{
 				Topics:  topics(welcome, 1),
-				Weights: suite.Weights{Create: 4, Join: 5, Inbox: 5},
+				Weights: suite.Weights{Update: 9, Inbox: 5},
 				Wave:    1,
 			},
 			actors: 6, operations: [3]int{8, 12, 32}, rounds: [3]int{1, 2, 40}, storm: true,
-			decides: []spec.ID{backendreq.API010, backendreq.API011, backendreq.API014, backendreq.API016, backendreq.API051, backendreq.API072},
+			decides: ordering(backendreq.API014, backendreq.API017, backendreq.API043, backendreq.API050, backendreq.API051),
 		},
 		{
 			name:    "lost-answers",
