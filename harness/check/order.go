@@ -178,7 +178,30 @@ func (c *checker) judgePageRecency(o op) {
 	from, to := p.spans(i)
 	for s := from; s < to; s++ {
 		c.lacks(o, p.spanLog[s], c.next[s], p.invoked[i], filled)
+		if c.cut != nil {
+			c.lacksMore(o, s)
+		}
 	}
+}
+
+// lacksMore judges a page that shows nothing above a position although one
+// before it was cut there.
+func (c *checker) lacksMore(o op, s uint32) {
+	p, l := &c.f.pages, c.f.pages.spanLog[s]
+	next := c.next[s]
+	if next == unsound || next == c.start[l] || c.position(next-1) < p.spanPos[s] {
+		return
+	}
+	top := next - 1
+	if c.cut[top] >= p.invoked[o.index] || len(c.broken) > 0 && c.broken[o]&(1<<Forward) != 0 || c.full(Forward, o) {
+		return
+	}
+	v := finding{rule: Forward, op: o, log: l, positions: []uint64{c.position(top)}, got: "a read without it",
+		expected: fmt.Sprintf("an entry above %s: a read before this one began was cut there", c.describe(c.row[top]))}
+	if x, ok := c.at(c.cut[top]); ok {
+		v.others = append(v.others, x)
+	}
+	c.find(v)
 }
 
 // recent returns the rules that a read which shows a rank upholds by it.

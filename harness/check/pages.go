@@ -195,5 +195,15 @@ func (c *checker) readMore(o op, sound bool, rows uint32) {
 	case 1:
 		// Only this one can be what the page was cut before.
 		c.shown[only] = min(c.shown[only], p.returned[i])
+	default:
+		if top := c.next[from] - 1; to-from == 1 {
+			if c.cut == nil {
+				c.cut = make([]Order, len(c.row))
+				for g := range c.cut {
+					c.cut[g] = Never
+				}
+			}
+			c.cut[top] = min(c.cut[top], p.returned[i])
+		}
 	}
 }

@@ -37,6 +37,9 @@ func Run(f *Facts) *Report {
 	c.judgeSeries()
 	c.judgeConditions()
 
+	// What follows from all of this together.
+	c.derive()
+
 	return c.conclude()
 }
 
@@ -76,6 +79,10 @@ type checker struct {
 	shown []Order
 	until []Order
 	since []Order
+
+	// cut is, by rank, the earliest read that was cut above it or one above it, nil
+	// when there is none: something above was visible, of whatever position.
+	cut []Order
 
 	// next is, by span of a page, the rank of the first entry above the rows it
 	// shows; unsound when its rows were in dispute.

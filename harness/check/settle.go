@@ -36,6 +36,7 @@ func (c *checker) maybes() {
 func (c *checker) findHides() {
 	a := &c.f.appends
 	logs := len(c.f.logName)
+	c.hide = c.hide[:0]
 	type held struct {
 		log Log
 		interval
@@ -59,7 +60,9 @@ func (c *checker) findHides() {
 		}
 	}
 	slices.SortFunc(all, func(a, b held) int { return cmp.Or(cmp.Compare(a.log, b.log), cmp.Compare(a.from, b.from)) })
-	c.hideFrom = make([]uint32, logs+1)
+	if c.hideFrom == nil {
+		c.hideFrom = make([]uint32, logs+1)
+	}
 	at := 0
 	for l := range logs {
 		c.hideFrom[l] = uint32(len(c.hide))
@@ -92,15 +95,25 @@ func (c *checker) settle() {
 			e := c.f.rowEntry[c.row[g]]
 			c.stored[e] = min(c.stored[e], earliest)
 		}
+		if c.cut != nil {
+			earliest = Never
+			for g := int(c.start[l+1]) - 1; g >= int(c.start[l]); g-- {
+				earliest = min(earliest, c.cut[g])
+				c.cut[g] = earliest
+			}
+		}
 	}
 	c.spreadStored()
 	c.findOwners()
 	c.spreadStored()
 	c.findHides()
-	c.until = make([]Order, len(c.row))
+	if c.until == nil {
+		c.until = make([]Order, len(c.row))
+	}
 	for l := 1; l+1 < len(c.start); l++ {
 		c.unhide(Log(l))
 	}
+	c.ghosts = nil
 	c.findGhosts()
 }
 

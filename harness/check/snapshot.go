@@ -21,24 +21,8 @@ func (c *checker) judgeMoments() {
 func (c *checker) judgeMoment(o op) {
 	p, i := &c.f.pages, o.index
 	from, to := p.spans(i)
-	when := interval{p.invoked[i], p.returned[i]}
-	if p.flags[i]&flagLag != 0 {
-		when.from = 0
-	}
-	begin, end := noRank, noRank // the ranks that say so
-	for s := from; s < to; s++ {
-		next, l := c.next[s], p.spanLog[s]
-		if next == unsound {
-			return
-		}
-		if c.spanShows(s) && c.since[next-1] > when.from {
-			when.from, begin = c.since[next-1], next-1
-		}
-		if next < c.start[l+1] && min(c.until[next], c.shown[next]) < when.to {
-			when.to, end = min(c.until[next], c.shown[next]), next
-		}
-	}
-	if len(c.broken) > 0 && c.broken[o] != 0 {
+	when, begin, end, sound := c.moment(i)
+	if !sound || len(c.broken) > 0 && c.broken[o] != 0 {
 		return // what it lacks is reported
 	}
 	if when.from > when.to {
@@ -62,6 +46,32 @@ func (c *checker) judgeMoment(o op) {
 	for _, r := range p.row[rowFrom:rowTo] {
 		c.judgeParts(o, r, from, to, when)
 	}
+}
+
+// moment returns when a page that was not cut can have been read: after what it
+// shows became visible, and before what it lacks did. begin and end are the
+// ranks that say so, if any.
+func (c *checker) moment(i int) (when interval, begin, end uint32, sound bool) {
+	p := &c.f.pages
+	from, to := p.spans(i)
+	when = interval{p.invoked[i], p.returned[i]}
+	if p.flags[i]&flagLag != 0 {
+		when.from = 0
+	}
+	begin, end = noRank, noRank
+	for s := from; s < to; s++ {
+		next, l := c.next[s], p.spanLog[s]
+		if next == unsound {
+			return when, begin, end, false
+		}
+		if c.spanShows(s) && c.since[next-1] > when.from {
+			when.from, begin = c.since[next-1], next-1
+		}
+		if next < c.start[l+1] && min(c.until[next], c.shown[next]) < when.to {
+			when.to, end = min(c.until[next], c.shown[next]), next
+		}
+	}
+	return when, begin, end, true
 }
 
 // spanShows reports whether a page that was not cut shows rows of a span.
