@@ -101,7 +101,7 @@ var (
 // Assertions lists every assertion of this package, in the order of the
 // specification.
 func Assertions() []model.Assertion {
-	return []model.Assertion{
+	return append([]model.Assertion{
 		topicFromPayload, topicForm, idLengthRefused, badTopicRefused, cursorRange, cursorAccepted, cursorAbsent,
 		uniqueID, prefixHole, prefixLate, aboveHeadEmpty, ownWrite,
 		hashOfValue, hashLength, sameValue, expiry, noFilter, payloadIntact,
@@ -112,7 +112,7 @@ func Assertions() []model.Assertion {
 		queryCount, queryCountOK, limitRule, queryUnion, queryOrder, hasMore, keyPackageRead, limitTotal, coalesced, countedFirst, checkedFirst,
 		newestCount, newestCountOK, newestPresent, newestMode, newestHighest, newestOnce, newestCounted, newestMetadata,
 		sizeCode, limitEnforced, limitPublished, limitCeiling, nothingOmitted, plainText, retiredMethod, headersAccepted, healthServed, configServed,
-	}
+	}, identityAssertions()...)
 }
 
 // Ambient lists the requirements that Judge may evaluate in any scenario,

@@ -117,9 +117,15 @@ func (j *judge) head(x *exchange, where string, s *span, row Row) {
 	case m.Sequence >= top.meta.Sequence:
 		if len(t.ordered) > 1 { // of one envelope, the newest is the oldest as well
 			j.held(newestHighest, x, "")
+			if t.log.Kind == KeyPackage {
+				j.held(packageNewest, x, "")
+			}
 		}
 	case j.terms.NoReplica && still:
 		j.breached(newestHighest, x, fmt.Sprintf("%sat least sequence id %d", where, top.meta.Sequence), fmt.Sprint(m.Sequence), top.proof, top.event)
+		if t.log.Kind == KeyPackage {
+			j.breached(packageNewest, x, fmt.Sprintf("%sat least sequence id %d", where, top.meta.Sequence), fmt.Sprint(m.Sequence), top.proof, top.event)
+		}
 	default:
 		j.doubt(newestHighest, x, "an older head, which a replica may serve")
 	}

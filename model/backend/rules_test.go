@@ -40,7 +40,7 @@ func (r ruling) and(more ...model.Assertion) ruling {
 }
 
 func rulings() []ruling {
-	return slices.Concat(metadataRulings(), publishRulings(), refusalRulings(), pageRulings(), queryRulings(), newestRulings(), serviceRulings())
+	return slices.Concat(metadataRulings(), publishRulings(), refusalRulings(), pageRulings(), queryRulings(), newestRulings(), serviceRulings(), identityRulings())
 }
 
 func TestEveryRuleAcceptsOneHistoryAndRefusesAnotherForItsReason(t *testing.T) {
