@@ -47,6 +47,9 @@ type Append struct {
 	Rows []Row
 	// Conditions are what must hold for the append to be stored.
 	Conditions []Condition
+	// Partial is true when the request holds more than the entries, or breaks a
+	// bound: then it may be refused although every entry is stored.
+	Partial bool
 }
 
 // Condition makes an append depend on the state of one log.
@@ -135,6 +138,7 @@ type appendColumns struct {
 	entry     []Entry
 	row       []Row
 	condition []condition
+	partial   []uint32 // refused appends that hold more than their entries, ascending
 }
 
 type condition struct {
@@ -315,6 +319,9 @@ func (f *Facts) Append(a Append) {
 		for range a.Entries {
 			c.row = append(c.row, 0)
 		}
+	}
+	if a.Partial && (a.Outcome == Refused || a.Outcome == Contended) {
+		c.partial = append(c.partial, uint32(len(c.call)-1))
 	}
 	for _, x := range a.Conditions {
 		c.condition = append(c.condition, condition{append: uint32(len(c.call) - 1), log: x.Log, token: x.Token})

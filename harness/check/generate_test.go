@@ -185,7 +185,7 @@ func (w *world) stepAppend(c *client, o *hop) {
 		case c.plan == "lost":
 			o.outcome, o.to, c.busy = "unknown", w.tick(), false
 		case c.plan == "refused":
-			o.outcome, o.to, c.busy = "refused", w.tick(), false
+			o.outcome, o.partial, o.to, c.busy = "refused", true, w.tick(), false
 		default:
 			o.outcome, o.to, c.busy = "ok", w.tick(), false
 			for _, e := range o.entries {

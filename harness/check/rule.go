@@ -55,6 +55,9 @@ const (
 	OneWinner
 	// Contention: an append loses a race only when another commits beside it.
 	Contention
+	// Alike: an append of nothing but entries that were stored before it began, or
+	// while it ran and nothing else happened to their logs, is answered as stored.
+	Alike
 	// StreamAscending: a registration delivers ascending positions above its cursor.
 	StreamAscending
 	// StreamGap: a registration delivers every entry above its cursor.
@@ -79,6 +82,7 @@ var ruleNames = [ruleEnd]string{
 	Prefix: "read-is-a-prefix", Fresh: "read-shows-what-had-returned", Forward: "reads-do-not-go-backwards",
 	Below: "nothing-appears-below-what-was-visible", InOrder: "appends-follow-real-time", Snapshot: "page-has-one-snapshot",
 	Atomic: "append-is-atomic", Series: "series-follows-commit-order", OneWinner: "one-winner", Contention: "contention-has-a-cause",
+	Alike:           "copy-succeeds-as-well",
 	StreamAscending: "stream-ascends", StreamGap: "stream-has-no-gap", StreamEarly: "stream-waits-for-its-answer",
 	StreamLate: "stream-ends-with-its-removal", StreamTarget: "target-was-a-head", StreamAnswer: "registration-is-answered-once",
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"sort"
 )
 
 // judgeSeries judges that positions over all logs of a series follow the order
@@ -66,7 +65,7 @@ func sortedKeys(m map[uint32][]uint32) []uint32 {
 // judgeConditions judges appends that depend on the state of a log.
 func (c *checker) judgeConditions() {
 	c.judgeWinners()
-	c.judgeContention()
+	c.judgeRefusals()
 }
 
 // judgeWinners judges that of the appends that carry one token on one log at
@@ -127,81 +126,5 @@ func (c *checker) judgeToken(rivals []condition) {
 				c.hold(op{tableAppend, int(x.append)}, OneWinner)
 			}
 		}
-	}
-}
-
-// candidate is a store of an entry that may be what another append lost to.
-type candidate struct {
-	interval
-	entry Entry
-}
-
-// judgeContention judges that an append which lost a race had a rival: another
-// entry that may have been stored on one of its logs while it was open.
-func (c *checker) judgeContention() {
-	f, a := c.f, &c.f.appends
-	lost := make([][]Log, 0)
-	var losers []int
-	need := make(map[Log][]candidate)
-	conditions := make(map[uint32][]Log)
-	for _, x := range a.condition {
-		if a.outcome[x.append] == Contended {
-			conditions[x.append] = append(conditions[x.append], x.log)
-		}
-	}
-	for i := range a.len() {
-		if a.outcome[i] != Contended {
-			continue
-		}
-		logs := conditions[uint32(i)]
-		if from, to := a.items(i); logs == nil {
-			for k := from; k < to; k++ {
-				logs = append(logs, f.entryLog[a.entry[k]])
-			}
-		}
-		for _, l := range logs {
-			need[l] = nil
-		}
-		losers, lost = append(losers, i), append(lost, logs)
-	}
-	if len(losers) == 0 {
-		return
-	}
-	for e := 1; e < len(f.entryLog); e++ {
-		l := f.entryLog[e]
-		if _, ok := need[l]; ok && c.first[e] != Never {
-			need[l] = append(need[l], candidate{interval{c.first[e], c.stored[e]}, Entry(e)})
-		}
-	}
-	for _, all := range need {
-		slices.SortFunc(all, func(x, y candidate) int { return cmp.Compare(x.from, y.from) })
-		// Let each also carry the latest of those before it.
-		for k := 1; k < len(all); k++ {
-			all[k].to = max(all[k].to, all[k-1].to)
-		}
-	}
-	for n, i := range losers {
-		c.judgeLoser(op{tableAppend, i}, lost[n], need)
-	}
-}
-
-func (c *checker) judgeLoser(o op, logs []Log, need map[Log][]candidate) {
-	a, i := &c.f.appends, o.index
-	from, to := a.items(i)
-	for _, l := range logs {
-		all := need[l]
-		n := sort.Search(len(all), func(k int) bool { return all[k].from >= a.returned[i] })
-		for n > 0 && all[n-1].to > a.invoked[i] {
-			// What is searched is the latest of those before; the entry's own end decides.
-			e := all[n-1].entry
-			if c.stored[e] > a.invoked[i] && !slices.Contains(a.entry[from:to], e) {
-				c.hold(o, Contention)
-				return
-			}
-			n--
-		}
-	}
-	if !c.full(Contention, o) && len(logs) > 0 {
-		c.find(finding{rule: Contention, op: o, log: logs[0], expected: "success: no other append to " + c.f.logName[logs[0]] + " can have been stored meanwhile", got: "a lost race"})
 	}
 }

@@ -13,6 +13,7 @@ import (
 //	1-4  append a.x b.y ok 10 11
 //	5-?  append a.z unknown
 //	5-6  append a.z if a:create contended
+//	5-6  append a.z partial refused
 //	7-8  page a>0 b>0 limit 2: a.x@10 b.y@11 more
 //	7-8  lag page a>10: end
 //	7-8  heads: a.x@10 b@11 c none
@@ -45,6 +46,7 @@ type hop struct {
 	limit    int
 	more     bool
 	stream   string
+	partial  bool // the request held more than its entries
 }
 
 type hrow struct {
@@ -111,6 +113,9 @@ func (o hop) String() string {
 		b.WriteString(" if " + t)
 	}
 	if o.kind == "append" {
+		if o.partial {
+			b.WriteString(" partial")
+		}
 		b.WriteString(" " + o.outcome)
 		for _, r := range o.rows {
 			b.WriteString(" " + strconv.FormatUint(r.pos, 10))
@@ -181,6 +186,8 @@ func parseHop(line string) (hop, error) {
 			switch w := next(); w {
 			case "if":
 				o.tokens = append(o.tokens, next())
+			case "partial":
+				o.partial = true
 			case "ok", "refused", "contended", "unknown":
 				o.outcome = w
 				for i, w := range words {
@@ -380,7 +387,7 @@ func (h hist) facts() *Facts {
 		}
 		switch o.kind {
 		case "append":
-			a := Append{Call: i + 1, Invoked: invoked[i], Returned: returned[i], Rows: rows,
+			a := Append{Call: i + 1, Invoked: invoked[i], Returned: returned[i], Rows: rows, Partial: o.partial,
 				Outcome: map[string]Outcome{"ok": Stored, "refused": Refused, "contended": Contended, "unknown": Unknown}[o.outcome]}
 			for _, e := range o.entries {
 				a.Entries = append(a.Entries, entry(e))
