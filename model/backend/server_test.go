@@ -42,7 +42,7 @@ func (s *server) commit(sent []Sent) []Meta {
 		if !ok {
 			m = s.fresh(e)
 			s.known[keyOf(e)] = m
-			s.rows[m.Topic] = append(slices.Clip(s.rows[m.Topic]), Row{HasMeta: true, Meta: m, HasEnvelope: true, Identity: e.Artefact.Identity})
+			s.rows[m.Topic] = append(s.rows[m.Topic], Row{HasMeta: true, Meta: m, HasEnvelope: true, Identity: e.Artefact.Identity})
 		}
 		out = append(out, m)
 	}
