@@ -4,7 +4,6 @@ import (
 	"slices"
 	"testing"
 
-	"assay/harness/backend/craft"
 	"assay/impl/identity"
 	"assay/model/backend"
 )
@@ -53,6 +52,7 @@ func TestStories(t *testing.T) {
 	}
 	many := func(n int, a backend.Action) []backend.Action { return slices.Repeat([]backend.Action{a}, n) }
 
+	shared := onChain(t)
 	for _, c := range []struct {
 		name    string
 		creator backend.Party
@@ -165,12 +165,7 @@ func TestStories(t *testing.T) {
 		{"one more than a hundred", plain, 0, []step{no([]identity.Class{identity.TooLarge}, append([]backend.Action{create(plain)}, many(100, revoke(w3, by(plain)))...)...)}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r := newReference(t, nil, noWallets{})
-			if usesChain(c.steps) {
-				r = withChain(t, c.name)
-			} else {
-				r.craft = craft.New(1, "n", c.name)
-			}
+			r := shared(t, c.name)
 			second := int64(0)
 			for i, s := range c.steps {
 				switch {
@@ -186,12 +181,4 @@ func TestStories(t *testing.T) {
 			}
 		})
 	}
-}
-
-func usesChain(steps []step) bool {
-	return slices.ContainsFunc(steps, func(s step) bool {
-		return slices.ContainsFunc(s.actions, func(a backend.Action) bool {
-			return slices.ContainsFunc(a.Signings(), backend.Signing.OnChain)
-		})
-	})
 }

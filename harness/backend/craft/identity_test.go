@@ -275,8 +275,14 @@ func TestEveryFlawOfAnActionIsRefusedForIt(t *testing.T) {
 	}
 }
 
-// withChain is the reference and a crafter on one simulated chain.
+// withChain is the reference and a crafter on a simulated chain of their own.
 func withChain(t *testing.T, scope string) *reference {
+	t.Helper()
+	return onChain(t)(t, scope)
+}
+
+// onChain starts a simulated chain and makes references and crafters on it.
+func onChain(t *testing.T) func(t *testing.T, scope string) *reference {
 	t.Helper()
 	c, err := chain.Start(t.Context(), "127.0.0.1:0")
 	if err != nil {
@@ -292,7 +298,9 @@ func withChain(t *testing.T, scope string) *reference {
 		t.Fatal(err)
 	}
 	t.Cleanup(v.Close)
-	return newReference(t, craft.New(1, "n", scope).WithChain(c), v)
+	return func(t *testing.T, scope string) *reference {
+		return newReference(t, craft.New(1, "n", scope).WithChain(c), v)
+	}
 }
 
 func TestEveryFlawOfASignatureIsRefusedForIt(t *testing.T) {

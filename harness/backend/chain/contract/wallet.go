@@ -33,8 +33,9 @@ func New(b backend.Behaviour, owner common.Address, salt [32]byte) (Wallet, erro
 	if err != nil {
 		return Wallet{}, err
 	}
-	// The behaviour is in the salt, for two behaviours share a program.
-	salt = [32]byte(crypto.Keccak256(salt[:], []byte(b)))
+	// Behaviour and owner are in the salt, for two behaviours share a program and
+	// most programs do not know their owner.
+	salt = [32]byte(crypto.Keccak256(salt[:], owner[:], []byte(b)))
 	w := Wallet{Behaviour: b, Owner: owner, Salt: salt, Init: constructor(code)}
 	w.Address = crypto.CreateAddress2(FactoryAddress(), salt, crypto.Keccak256(w.Init))
 	return w, nil
