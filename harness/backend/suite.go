@@ -11,12 +11,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"golang.org/x/time/rate"
 
 	"assay/harness/backend/chain"
 	"assay/harness/backend/craft"
+	"assay/harness/backend/facts"
 	"assay/harness/backend/wire"
 	"assay/harness/history"
 	"assay/harness/run"
@@ -56,11 +58,26 @@ func (s *Suite) Scenarios() ([]run.Scenario, error) { return s.load() }
 // Probe reports whether the peer speaks gRPC at all.
 func (s *Suite) Probe(ctx context.Context, e subject.Endpoint) error { return wire.Probe(ctx, e) }
 
-// Judge evaluates the model on a history.
-func (s *Suite) Judge(h *history.History) model.Judged { return rules.Judge(h.Events) }
+// Judge evaluates the model on a history and, where calls of it overlap, the
+// rules of ordered logs beside it: the model alone has no exact view then.
+func (s *Suite) Judge(h *history.History) model.Judged {
+	judged := rules.Judge(h.Events)
+	if !facts.Concurrent(h.Events) {
+		return judged
+	}
+	return facts.Combine(judged, facts.Judge(h.Events))
+}
 
-// Ambient lists what Judge evaluates on every call.
-func (s *Suite) Ambient() []spec.ID { return rules.Ambient() }
+// Ambient lists what Judge evaluates on every call, alone or beside others.
+func (s *Suite) Ambient() []spec.ID {
+	out := rules.Ambient()
+	for _, id := range facts.Requirements() {
+		if !slices.Contains(out, id) {
+			out = append(out, id)
+		}
+	}
+	return out
+}
 
 // Codec writes calls, returns and terms as JSON.
 func (s *Suite) Codec() run.Codec { return codec{} }
