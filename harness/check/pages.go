@@ -2,6 +2,7 @@ package check
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 )
 
@@ -148,6 +149,10 @@ func (c *checker) readRow(o op, r Row, s *spanState) bool {
 	}
 	if missing == g || !s.sound {
 		return s.sound
+	}
+	from, to := f.pages.rows(o.index)
+	if slices.ContainsFunc(f.pages.row[from:to], func(r Row) bool { return c.rank[r] == missing }) {
+		return false // it is there, out of order
 	}
 	if !c.full(Prefix, o) {
 		c.find(finding{rule: Prefix, op: o, log: s.log, positions: []uint64{c.position(missing), pos}, others: c.claimant(c.row[missing]),

@@ -39,6 +39,7 @@ func Run(f *Facts) *Report {
 
 	// What follows from all of this together.
 	c.derive()
+	c.judgeCircles()
 
 	return c.conclude()
 }
