@@ -154,3 +154,32 @@ func TestAFlawFitsWhatItChanges(t *testing.T) {
 		}
 	}
 }
+
+func TestCallsAboutIdentitiesReadBackFromJSON(t *testing.T) {
+	w := Party{Kind: Wallet, Name: "w"}
+	block, inbox, wrong := uint64(0), "", "no"
+	for name, v := range map[string]any{
+		"a lookup": &Call{Method: MethodLookup, Lookup: &LookupCall{Entries: []LookedUp{{Lookup: Lookup{Party: w, Spelling: UpperSpelling}, Identifier: "0xAB", Kind: 1}}}},
+		"a verification": &Call{Method: MethodVerify, Verify: &VerifyCall{Entries: []Verifying{
+			{Verification: Verification{By: Signing{Party: w, Variant: AsContract, Block: Newest}, Content: "c", Hash: Hash31}, Account: "eip155:1337:0xab"},
+			{Verification: Verification{By: Signing{Party: w}}, Number: &block},
+		}}},
+		"inbox ids":      &Return{InboxIDs: &InboxIDs{Entries: []InboxID{{Identifier: "0xAB", Kind: 1, Inbox: &inbox}, {}}}},
+		"wallet answers": &Return{Verified: &WalletAnswers{Entries: []WalletAnswer{{Valid: true, Number: &block, Error: &wrong}, {}}}},
+	} {
+		b, err := json.Marshal(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got any = new(Call)
+		if _, ok := v.(*Return); ok {
+			got = new(Return)
+		}
+		if err := json.Unmarshal(b, got); err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(v, got); d != "" {
+			t.Errorf("%s as %s differs (-meant +read):\n%s", name, b, d)
+		}
+	}
+}
