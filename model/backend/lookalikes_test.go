@@ -120,6 +120,20 @@ func innocents() []ruling {
 			h.publish("A", group("one")).answered()
 			h.query("B", 0, all(g)).answered()
 		}),
+		innocent("API-037: one row of a lost publish is read, then the head of its other topic, and the other row is retried later", func(h *story) {
+			h.publish("A", group("one"), welcome("two")).lands().lost()
+			h.query("B", 0, all(g)).answered()
+			h.newest("B", true, all(w)).answered()
+			h.newest("B", false, all(w), all(g)).answered()
+			h.publish("A", welcome("two")).answered()
+			h.query("B", 0, all(g), all(w)).answered()
+		}),
+		innocent("API-037: one row of a lost publish is read, then the metadata of its other topic's head", func(h *story) {
+			h.publish("A", group("one"), welcome("two")).lands().lost()
+			h.query("B", 0, all(g)).answered()
+			h.newest("B", false, all(w)).answered()
+			h.query("B", 0, after(w, 1)).answered()
+		}),
 		innocent("API-037: a retry is answered while the first attempt is still open", func(h *story) {
 			first := h.publish("A", group("one"))
 			h.publish("B", group("one")).answered()

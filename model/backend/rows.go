@@ -130,14 +130,17 @@ func (j *judge) revealed(x *exchange, where string, t *topicLog, row Row, agrees
 }
 
 // owe notes what else must be stored now that one row of a publish is: all of
-// it, under ids that only a read can tell (API-030).
+// it, by that publish or as its duplicate, under ids that only a read or a retry
+// can tell (API-030).
 func (j *judge) owe(p *publication, x *exchange) {
-	for i, s := range p.request() {
+	named := make(map[Digest]bool)
+	for _, s := range p.request() {
 		a := s.Artefact
 		t := j.topics[a.Topic]
-		if t == nil || t.stored[a.Identity] != nil || len(t.attempts[a.Identity]) != 1 || t.attempts[a.Identity][0].index != i {
+		if t == nil || t.stored[a.Identity] != nil || named[a.Identity] {
 			continue
 		}
+		named[a.Identity] = true
 		p.owed++
 		t.owed = append(t.owed, debt{identity: a.Identity, by: p, proof: []int{p.invoked, x.invoked, x.returned}})
 	}

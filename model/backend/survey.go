@@ -113,10 +113,10 @@ func (j *judge) learn(x *exchange) {
 			k.flawed[r.Code]++
 			k.spell[r.Code] = true
 		}
-		if len(x.defects) == 0 && c.Method != MethodOther && !(c.Method == MethodPublish && slices.ContainsFunc(c.Publish.Envelopes, stateful)) {
+		if !x.wrong() && c.Method != MethodOther && !(c.Method == MethodPublish && slices.ContainsFunc(c.Publish.Envelopes, stateful)) {
 			k.general[r.Code] = true
 			k.bare[r.Code] = k.bare[r.Code] || len(c.Headers) == 0
-			if r.Code == ResourceExhausted && (k.exhausted < 0 || c.WireLen < k.exhausted) {
+			if len(x.defects) == 0 && r.Code == ResourceExhausted && (k.exhausted < 0 || c.WireLen < k.exhausted) {
 				k.exhausted = c.WireLen
 			}
 		}
