@@ -279,8 +279,9 @@ func (s Signing) OnChain() bool { return s.Party.Kind == Contract || s.Variant =
 // Chain is the chain that a contract signature names.
 type Chain string
 
-// The chains. A subject that was given the run's chain has routes to the first
-// two, which lead to the same node.
+// The chains. A subject that was given the run's chain has a route to the first,
+// and one to the second only where its configuration says so too: both lead to
+// the same node.
 const (
 	RunChain    Chain = ""
 	SecondRoute Chain = "second route to the same node"

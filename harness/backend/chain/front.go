@@ -141,7 +141,7 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, longestRequest)
 	switch outage {
 	case Broken:
-		hang(w)
+		reset(w)
 	case Refusing:
 		http.Error(w, "the simulated chain is cut", http.StatusServiceUnavailable)
 	case Failing:
@@ -151,11 +151,13 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// hang breaks the connection, so that the client reads neither answer nor end.
-func hang(w http.ResponseWriter) {
+// reset breaks the connection, so that the client reads neither answer nor end.
+func reset(w http.ResponseWriter) {
 	conn, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {
-		panic(http.ErrAbortHandler) // the server breaks the connection for us
+		// Only HTTP/2 has no connection to take, and this server does not speak it.
+		http.Error(w, "the simulated chain is cut", http.StatusServiceUnavailable)
+		return
 	}
 	if tcp, ok := conn.(*net.TCPConn); ok {
 		_ = tcp.SetLinger(0) // reset, where closing might look like an end
