@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 
 	"assay/harness/postgres/pgtest"
 	"assay/impl/backend"
@@ -127,10 +126,7 @@ func (s *subscriber) end() codes.Code {
 		select {
 		case <-s.frames:
 		case err := <-s.ended:
-			if errors.Is(err, io.EOF) {
-				return codes.OK
-			}
-			return status.Code(err)
+			return codeOf(err)
 		case <-deadline:
 			s.t.Fatalf("the stream did not end in %v", frameTimeout)
 		}

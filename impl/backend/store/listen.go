@@ -27,7 +27,7 @@ func (l *feedLog) Listen(ctx context.Context, wake func()) error {
 		// The parser's error quotes what it was given.
 		return listenError(errors.New("the database url does not parse"))
 	}
-	config.RuntimeParams["application_name"] = "assay-backend-listen"
+	config.RuntimeParams["application_name"] = l.from.application + "-listen"
 	config.OnNotification = func(*pgconn.PgConn, *pgconn.Notification) { wake() }
 	conn, err := pgx.ConnectConfig(ctx, config)
 	if err != nil {

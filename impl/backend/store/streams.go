@@ -21,6 +21,8 @@ type Streams struct {
 	own  *postgres.Pool
 	feed *postgres.Pool
 	url  string
+	// application names the program in pg_stat_activity.
+	application string
 	// replica says that the database is a standby, where nobody can listen.
 	replica bool
 }
@@ -36,7 +38,7 @@ type reads struct{ pool *postgres.Pool }
 // from, "" the primary that the store is on; o is as for Open. Close it before
 // the store.
 func (s *Store) Streams(ctx context.Context, o postgres.Options, replicaURL string) (*Streams, error) {
-	x := &Streams{reads: reads{s.pool}, url: o.URL, replica: replicaURL != ""}
+	x := &Streams{reads: reads{s.pool}, url: o.URL, application: o.Application, replica: replicaURL != ""}
 	if x.replica {
 		o.URL, x.url = replicaURL, replicaURL
 		pool, err := postgres.Open(ctx, o)
@@ -46,6 +48,7 @@ func (s *Store) Streams(ctx context.Context, o postgres.Options, replicaURL stri
 		x.own, x.pool = pool, pool
 	}
 	o.MaxConnections = 1
+	o.Application += "-feed"
 	feed, err := postgres.Open(ctx, o)
 	if err != nil {
 		x.closeOwn()
