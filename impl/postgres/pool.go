@@ -63,10 +63,14 @@ func Open(ctx context.Context, o Options) (*Pool, error) {
 	session := config.ConnConfig.RuntimeParams
 	session["application_name"] = o.Application
 	session["timezone"] = "UTC"
-	// Statements are few, fixed, and made for index probes whatever their
-	// arguments: plan each once, and compile none.
+	// Statements are few, fixed, and meant as index probes. Plan each once and
+	// compile none; and never scan a table, which is the cheapest plan while it
+	// is empty and stays the plan of a connection while it grows.
 	session["plan_cache_mode"] = "force_generic_plan"
 	session["jit"] = "off"
+	session["enable_seqscan"] = "off"
+	session["enable_hashjoin"] = "off"
+	session["enable_mergejoin"] = "off"
 	session["statement_timeout"] = milliseconds(o.StatementTimeout)
 	session["idle_in_transaction_session_timeout"] = milliseconds(o.TransactionTimeout)
 	session["client_connection_check_interval"] = milliseconds(time.Second)
