@@ -8,6 +8,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/anishathalye/porcupine"
 )
 
 // The load of the benchmarks. Half of the operations are appends: 90 in 100 of
@@ -210,4 +212,122 @@ func BenchmarkCheck(b *testing.B) {
 			runtime.KeepAlive(f)
 		})
 	}
+}
+
+// BenchmarkBesidePorcupine measures both checkers on the same histories: appends
+// of one entry and pages of one log, all outcomes known and nothing hidden, so
+// that the model that porcupine searches with stays the simplest possible.
+// Of 50 clients porcupine is given 20 seconds for each history.
+func BenchmarkBesidePorcupine(b *testing.B) {
+	for _, clients := range []int{10, 50} {
+		for _, n := range []int{100, 200, 500, 1000, 2000} {
+			b.Run(fmt.Sprintf("clients=%d/operations=%d", clients, n), func(b *testing.B) {
+				h := plainLoad(clients, n)
+				f := h.facts()
+				var check, other time.Duration
+				gaveUp := 0
+				for range b.N {
+					const runs = 100
+					begun := processorTime()
+					for range runs {
+						if r := Run(f); len(r.Findings) > 0 {
+							b.Fatal(h.verdict(r))
+						}
+					}
+					check += (processorTime() - begun) / runs
+					begun = processorTime()
+					switch plainOpinion(h, 20*time.Second) {
+					case porcupine.Unknown:
+						gaveUp++
+					case porcupine.Illegal:
+						b.Fatal("porcupine calls a legal history illegal")
+					}
+					other += processorTime() - begun
+				}
+				b.ReportMetric(float64(check.Microseconds())/float64(b.N), "check-cpu-µs")
+				b.ReportMetric(float64(other.Microseconds())/float64(b.N), "porcupine-cpu-µs")
+				b.ReportMetric(float64(other)/float64(check), "times-faster")
+				b.ReportMetric(float64(gaveUp)/float64(b.N), "gave-up")
+			})
+		}
+	}
+}
+
+// plainLoad makes a legal history in which every operation takes effect at one
+// moment, on one log: reads show it from the reader's cursor.
+func plainLoad(clients, operations int) hist {
+	r := rand.New(rand.NewPCG(uint64(clients), uint64(operations)))
+	type slot struct {
+		op       int
+		open     bool
+		happened bool
+		cursor   int
+	}
+	var h hist
+	var stored []hrow
+	slots := make([]slot, clients)
+	now := 0
+	for started := 0; started < operations || slices.ContainsFunc(slots, func(s slot) bool { return s.open }); {
+		s := &slots[r.IntN(clients)]
+		switch {
+		case !s.open && started < operations:
+			started++
+			now++
+			s.open, s.happened, s.op = true, false, len(h.ops)
+			if r.IntN(2) == 0 {
+				h.ops = append(h.ops, hop{kind: "append", from: now, outcome: "ok", entries: []string{fmt.Sprint("a.e", started)}})
+			} else {
+				after := uint64(0)
+				if s.cursor > 0 {
+					after = stored[s.cursor-1].pos
+				}
+				h.ops = append(h.ops, hop{kind: "page", from: now, spans: []hspan{{"a", after}}})
+			}
+		case s.open && !s.happened:
+			s.happened = true
+			if o := &h.ops[s.op]; o.kind == "append" {
+				row := hrow{log: "a", entry: o.entries[0][2:], pos: uint64(len(stored) + 1)}
+				stored = append(stored, row)
+				o.rows = []hrow{row}
+			} else {
+				o.rows = slices.Clone(stored[s.cursor:])
+				s.cursor = len(stored)
+			}
+		case s.open:
+			now++
+			h.ops[s.op].to, s.open = now, false
+		}
+	}
+	return h
+}
+
+// plainOpinion asks porcupine with the straightforward model: the state is the
+// log, an append adds a row above the last, a page shows all above its cursor.
+func plainOpinion(h hist, timeout time.Duration) porcupine.CheckResult {
+	model := porcupine.Model{
+		Init: func() interface{} { return []hrow(nil) },
+		Step: func(s, input, output interface{}) (bool, interface{}) {
+			log, o := s.([]hrow), input.(*hop)
+			if o.kind == "append" {
+				if n := len(log); n > 0 && log[n-1].pos >= o.rows[0].pos {
+					return false, log
+				}
+				return true, append(slices.Clone(log), o.rows[0])
+			}
+			var shown []hrow
+			for _, r := range log {
+				if r.pos > o.spans[0].after {
+					shown = append(shown, r)
+				}
+			}
+			return slices.Equal(shown, o.rows), log
+		},
+		Equal: func(a, b interface{}) bool { return slices.Equal(a.([]hrow), b.([]hrow)) },
+	}
+	invoked, returned := h.orders()
+	var ops []porcupine.Operation
+	for i := range h.ops {
+		ops = append(ops, porcupine.Operation{ClientId: i, Input: &h.ops[i], Call: int64(invoked[i]), Return: int64(returned[i])})
+	}
+	return porcupine.CheckOperationsTimeout(model, ops, timeout)
 }

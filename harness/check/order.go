@@ -265,6 +265,36 @@ func (c *checker) lacks(o op, l Log, g uint32, invoked Order, filled bool) {
 		v.expected += ": another part of its append had been shown"
 	}
 	c.find(v)
+	if rule == Fresh {
+		c.halfLost(v, g, invoked)
+	}
+}
+
+// halfLost adds to a stale read that what it lacks is one part of an append of
+// which another had been shown: not only is a write missing, but half of it.
+func (c *checker) halfLost(v finding, g uint32, invoked Order) {
+	e := c.f.rowEntry[c.row[g]]
+	i := c.owner[e]
+	if i == noOwner || i == manyOwners {
+		return
+	}
+	from, to := c.f.appends.items(int(i))
+	for k := from; k < to; k++ {
+		part := c.f.appends.entry[k]
+		if part == e || c.owner[part] != i || !c.located(part) {
+			continue
+		}
+		r := c.rank[c.f.entryRow[part]]
+		if c.shown[r] >= invoked || c.f.entryLog[part] == v.log && r >= g || c.full(Atomic, v.op) {
+			continue
+		}
+		_, reads := c.shows(r)
+		v.rule, v.others = Atomic, append(reads, op{tableAppend, int(i)})
+		v.expected = fmt.Sprintf("%s beside its other part, %s, which a read had shown before this one began", c.describe(c.row[g]), c.describe(c.row[r]))
+		v.got = "half of the append"
+		c.find(v)
+		return
+	}
 }
 
 // positions lists two positions, or one when they are equal.
