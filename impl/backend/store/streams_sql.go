@@ -44,7 +44,7 @@ ORDER BY c.place, c.sequence_id`),
 	// There is a row also when nothing moved: the snapshot that says so. The
 	// topics and the snapshot are of one statement, so they belong together.
 	tail: postgres.NewStatement(string(stream.PointTail), `
-SELECT pg_current_snapshot()::text, pg_is_in_recovery(), moved.topic, moved.head
+SELECT pg_current_snapshot()::text, pg_is_in_recovery(), moved.topic, coalesce(moved.head, 0)
 FROM (SELECT) AS one LEFT JOIN (
 	SELECT topic, max(sequence_id) AS head FROM envelope
 	WHERE stored_by >= $1::text::xid8 OR stored_by = ANY ($2::text[]::xid8[])
