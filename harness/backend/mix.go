@@ -30,6 +30,9 @@ type Mix struct {
 	Most, Spread int
 	// Pages are the page limits that readers draw from; 0 leaves the limit out.
 	Pages []uint32
+	// Redeem makes every actor send again, at the end, what it got no answer for
+	// (API-037), so that less is left unknown.
+	Redeem bool
 	// Patience is after how long a hasty publish is given up.
 	Patience []time.Duration
 }

@@ -12,30 +12,25 @@ import (
 // Perform drives every actor of the load at once and returns when all have done
 // what they meant to. Whatever the subject answers is in the history.
 func (m Mix) Perform(ctx context.Context, s *Session, l run.Load) error {
-	if m.Wave > 0 {
-		return run.Together(ctx, l.Actors, func(ctx context.Context, n int, b *run.Barrier) error {
-			a := newActor(s, n)
-			for i, in := range m.Script(l, n) {
-				if i > 0 && i%m.Wave == 0 {
-					if err := b.Wait(ctx); err != nil {
-						return err
-					}
-				}
-				if err := a.do(ctx, in); err != nil {
+	return run.Together(ctx, l.Actors, func(ctx context.Context, n int, b *run.Barrier) error {
+		a := newActor(s, n)
+		for i, in := range m.Script(l, n) {
+			if m.Wave > 0 && i > 0 && i%m.Wave == 0 {
+				if err := b.Wait(ctx); err != nil {
 					return err
 				}
 			}
-			return nil
-		})
-	}
-	return run.Together(ctx, l.Actors, func(ctx context.Context, n int, _ *run.Barrier) error {
-		a := newActor(s, n)
-		for _, in := range m.Script(l, n) {
 			if err := a.do(ctx, in); err != nil {
 				return err
 			}
 		}
-		return nil
+		if !m.Redeem {
+			return nil
+		}
+		if err := b.Wait(ctx); err != nil {
+			return err
+		}
+		return a.redeem(ctx)
 	})
 }
 
@@ -56,8 +51,12 @@ func (m Mix) Settle(ctx context.Context, s *Session, l run.Load) error {
 			}
 		}
 	}
-	for _, log := range logs {
-		if err := a.page(ctx, []rules.Log{log}, false, 0); err != nil {
+	for i, log := range logs {
+		limit := uint32(0)
+		if i == 0 && len(m.Pages) > 0 {
+			limit = settlePage // nobody writes any more, so every has_more can be told
+		}
+		if err := a.page(ctx, []rules.Log{log}, false, limit); err != nil {
 			return err
 		}
 	}
@@ -74,11 +73,16 @@ func (m Mix) Settle(ctx context.Context, s *Session, l run.Load) error {
 	return nil
 }
 
+// settlePage is the size of the small pages by which one topic is read at the end.
+const settlePage = 5
+
 // actor is one client of a load: where it is on each topic.
 type actor struct {
 	*Session
 	name    string
 	cursors map[rules.Log]uint64
+	// lost are the publishes that were not answered.
+	lost [][]rules.Envelope
 }
 
 func newActor(s *Session, n int) *actor {
@@ -87,12 +91,13 @@ func newActor(s *Session, n int) *actor {
 
 // do performs one intent.
 func (a *actor) do(ctx context.Context, in Intent) error {
+	var r *rules.Return
 	var err error
 	switch in.verb {
 	case verbCut:
-		_, err = a.PublishCut(ctx, a.name, in.envelopes...)
+		r, err = a.PublishCut(ctx, a.name, in.envelopes...)
 	case verbHasty:
-		_, err = a.WithTimeout(max(in.patience, time.Millisecond)).Publish(ctx, a.name, in.envelopes...)
+		r, err = a.WithTimeout(max(in.patience, time.Millisecond)).Publish(ctx, a.name, in.envelopes...)
 	case verbOwn:
 		err = a.own(ctx, in.envelopes)
 	case verbQuery:
@@ -106,9 +111,23 @@ func (a *actor) do(ctx context.Context, in Intent) error {
 	case verbUpdate:
 		err = a.update(ctx, in.envelopes)
 	default:
-		_, err = a.Publish(ctx, a.name, in.envelopes...)
+		r, err = a.Publish(ctx, a.name, in.envelopes...)
+	}
+	if r != nil && (r.Lost != rules.Answered || r.Code == rules.Unavailable) {
+		a.lost = append(a.lost, in.envelopes)
 	}
 	return err
+}
+
+// redeem sends again what was not answered.
+func (a *actor) redeem(ctx context.Context) error {
+	for _, envelopes := range a.lost {
+		if _, err := a.Publish(ctx, a.name, envelopes...); err != nil {
+			return err
+		}
+	}
+	a.lost = nil
+	return nil
 }
 
 // own publishes and reads from just below what it was given.

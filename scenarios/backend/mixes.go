@@ -6,6 +6,7 @@ import (
 	"time"
 
 	suite "assay/harness/backend"
+	"assay/harness/backend/facts"
 	"assay/harness/run"
 	rules "assay/model/backend"
 	"assay/spec"
@@ -32,6 +33,7 @@ func mixes() []run.Scenario {
 			Name:    "backend/mix/" + m.name,
 			Summary: m.summary,
 			Decides: m.decides,
+			Touches: everything(),
 			Stress:  m.storm,
 			Body:    m.body,
 		})
@@ -89,6 +91,15 @@ func ordering(more ...spec.ID) []spec.ID {
 	return append([]spec.ID{backendreq.API010, backendreq.API011, backendreq.API016, backendreq.API072}, more...)
 }
 
+// everything lists what a load of ordinary calls may happen to judge.
+func everything() []spec.ID {
+	var out []spec.ID
+	for _, a := range rules.Assertions() {
+		out = append(out, a.Requirement)
+	}
+	return append(out, facts.Requirements()...)
+}
+
 func allMixes() []mix {
 	group, welcome, log := rules.Group, rules.Welcome, rules.CommitLog
 	return []mix{
@@ -123,7 +134,7 @@ func allMixes() []mix {
 				Most:    2, Spread: 8, Pages: []uint32{0, 0, 5, 20},
 			},
 			actors: 8, operations: [3]int{10, 20, 60}, rounds: [3]int{1, 1, 40}, bytes: 2048,
-			decides: ordering(backendreq.API030, backendreq.API036, backendreq.API066, backendreq.API083),
+			decides: ordering(backendreq.API030, backendreq.API066, backendreq.API083),
 		},
 		{
 			name:    "atomic-publishes",
@@ -142,7 +153,7 @@ func allMixes() []mix {
 			load: suite.Mix{
 				Topics:  together(topics(group, 1), topics(log, 1)),
 				Weights: suite.Weights{Copy: 16, Retry: 3, Cut: 1, Hasty: 1, Refused: 1, Publish: 1, Query: 2},
-				Wave:    1, Most: 2, Spread: 2, Patience: []time.Duration{time.Millisecond, 3 * time.Millisecond, 8 * time.Millisecond},
+				Wave:    1, Most: 2, Spread: 2, Redeem: true, Patience: []time.Duration{time.Millisecond, 3 * time.Millisecond, 8 * time.Millisecond},
 			},
 			actors: 8, operations: [3]int{10, 20, 60}, rounds: [3]int{1, 2, 40}, storm: true,
 			decides: ordering(backendreq.API030, backendreq.API033, backendreq.API034, backendreq.API035, backendreq.API036, backendreq.API037),
@@ -167,7 +178,7 @@ func allMixes() []mix {
 				Wave:    1,
 			},
 			actors: 6, operations: [3]int{8, 12, 32}, rounds: [3]int{1, 2, 40}, storm: true,
-			decides: ordering(backendreq.API014, backendreq.API017, backendreq.API043, backendreq.API050, backendreq.API051),
+			decides: ordering(backendreq.API014, backendreq.API017, backendreq.API043, backendreq.API051),
 		},
 		{
 			name:    "lost-answers",
@@ -175,7 +186,7 @@ func allMixes() []mix {
 			load: suite.Mix{
 				Topics:  together(topics(group, 2), topics(log, 1)),
 				Weights: suite.Weights{Hasty: 5, Cut: 4, Retry: 5, Atomic: 3, Publish: 2, Query: 4, Newest: 2},
-				Wave:    6, Most: 3, Spread: 3, Patience: []time.Duration{time.Millisecond, 2 * time.Millisecond, 4 * time.Millisecond, 10 * time.Millisecond},
+				Wave:    6, Most: 3, Spread: 3, Redeem: true, Patience: []time.Duration{time.Millisecond, 2 * time.Millisecond, 4 * time.Millisecond, 10 * time.Millisecond},
 			},
 			actors: 8, operations: [3]int{10, 18, 60}, rounds: [3]int{1, 1, 40}, storm: true,
 			decides: ordering(backendreq.API030, backendreq.API033, backendreq.API037),
