@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"assay/harness/postgres"
@@ -11,13 +12,28 @@ import (
 	"assay/spec"
 )
 
-// TargetSource is one address that somebody else runs.
-type TargetSource struct {
-	Target subject.Target
+// Sessions is a Running whose connections to its database we can cut.
+type Sessions interface {
+	// EndSessions cuts them all and returns how many there were.
+	EndSessions(ctx context.Context) (int, error)
 }
 
-// Describe names the address.
-func (s TargetSource) Describe() string { return s.Target.Endpoint.String() }
+// TargetSource is one address that somebody else runs, or several instances of
+// one backend.
+type TargetSource struct {
+	Target subject.Target
+	// Others are further instances, on the same database.
+	Others []subject.Target
+}
+
+// Describe names the addresses.
+func (s TargetSource) Describe() string {
+	out := s.Target.Endpoint.String()
+	for _, t := range s.Others {
+		out += " " + t.Endpoint.String()
+	}
+	return out
+}
 
 // Access is the wire, and control where the owner gave a restart hook.
 func (s TargetSource) Access() spec.AccessSet {
@@ -40,10 +56,24 @@ func (s TargetSource) Start(ctx context.Context, c subject.Configuration) (Runni
 	if err != nil {
 		return nil, err
 	}
-	return target{r}, nil
+	out := target{Remote: r}
+	for _, t := range s.Others {
+		o, err := t.Open(ctx, subject.Configuration{})
+		if err != nil {
+			return nil, fmt.Errorf("another instance: %w", err)
+		}
+		out.others = append(out.others, o.Endpoint())
+	}
+	return out, nil
 }
 
-type target struct{ *subject.Remote }
+type target struct {
+	*subject.Remote
+	others []subject.Endpoint
+}
+
+// Others are the further instances of the backend.
+func (t target) Others() []subject.Endpoint { return t.others }
 
 func (target) NoReplica() bool { return false }
 func (target) Chain() Chain    { return nil }
@@ -115,6 +145,8 @@ func (s SpawnSource) Start(ctx context.Context, c subject.Configuration) (Runnin
 		return nil, errors.Join(fmt.Errorf("start the subject: %w", err), sp.drop(ctx))
 	}
 	sp.Process = p
+	sp.died = make(chan struct{})
+	sp.watch()
 	return sp, nil
 }
 
@@ -122,8 +154,70 @@ func (s SpawnSource) Start(ctx context.Context, c subject.Configuration) (Runnin
 type spawned struct {
 	*subject.Process
 	database  *postgres.Database
-	noReplica bool
 	chain     Chain
+	noReplica bool
+
+	died chan struct{} // see Exited
+	mu   sync.Mutex    // guards life
+	life *life
+}
+
+// life is one run of the process.
+type life struct {
+	asked bool // to end, by us; guarded by spawned.mu
+}
+
+// watch notes when the life that has just begun ends without our asking.
+func (s *spawned) watch() {
+	l := &life{}
+	s.mu.Lock()
+	s.life = l
+	s.mu.Unlock()
+	gone := s.Process.Exited()
+	go func() {
+		<-gone
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if !l.asked {
+			close(s.died)
+		}
+	}()
+}
+
+// asked notes that the end of the present life is our doing.
+func (s *spawned) asked() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.life.asked = true
+}
+
+// Exited is closed when the subject ends although nobody here ended it. A
+// scenario that kills it goes on.
+func (s *spawned) Exited() <-chan struct{} { return s.died }
+
+// Kill ends the process without warning.
+func (s *spawned) Kill() error {
+	s.asked()
+	return s.Process.Kill()
+}
+
+// Restart ends the process, if it runs, and starts it again on its database.
+func (s *spawned) Restart(ctx context.Context) error {
+	s.asked()
+	if err := s.Process.Restart(ctx); err != nil {
+		return err
+	}
+	s.watch()
+	return nil
+}
+
+// EndSessions cuts every connection of the subject to its database and returns
+// how many there were. It fails for a subject that was given none.
+func (s *spawned) EndSessions(ctx context.Context) (int, error) {
+	if s.database == nil {
+		return 0, errors.New("the subject was given no database whose sessions could be ended")
+	}
+	return s.database.EndSessions(ctx)
 }
 
 // NoReplica is true when the harness gave the subject its only database.
@@ -134,6 +228,7 @@ func (s *spawned) Chain() Chain { return s.chain }
 
 // Stop ends the process group and its chain, then drops the database.
 func (s *spawned) Stop(ctx context.Context) error {
+	s.asked()
 	return errors.Join(s.Process.Stop(ctx), s.drop(ctx))
 }
 
