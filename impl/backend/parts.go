@@ -9,6 +9,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"assay/impl/backend/config"
+	"assay/impl/identity"
 	"assay/spec/gen/xmtp/identity/associations"
 
 	backendv1 "assay/spec/gen/xmtp/backend/v1"
@@ -33,8 +34,10 @@ type Parts struct {
 	LockKey func(Topic) int64
 	// KeyPackages decides key packages; nil answers UNIMPLEMENTED.
 	KeyPackages KeyPackageValidator
-	// Identity decides identity updates; nil answers UNIMPLEMENTED.
-	Identity IdentityValidator
+	// Identity decides identity updates; nil answers UNIMPLEMENTED. A process
+	// that serves makes it of IdentityRules, which a mutant may change first.
+	Identity      IdentityValidator
+	IdentityRules identity.Rules
 	// Resolve picks what a publish is told of all that is wrong with it
 	// (API-047). Refusals are in ascending order of index and not empty.
 	Resolve func([]*Refusal) *Refusal

@@ -2,8 +2,8 @@
 // each breaking one requirement on purpose. They tell whether a test of backends
 // would notice.
 //
-// Start with [All], or [Lookup] for one by name. Every mutant has a file of its
-// own; the ways of putting something around a piece are in around.go.
+// Start with [All], or [Lookup] for one by name. A mutant has a file of its own, but for families that differ in a
+// name; the ways of putting something around a piece are in around.go and identity_around.go.
 //
 // A mutant changes what a client can observe with the default configuration, and
 // what it changes is against the specification's text, not against a choice that
@@ -13,6 +13,7 @@ package mutants
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"assay/impl/backend"
@@ -40,9 +41,9 @@ type Mutant struct {
 	Apply func(*backend.Parts, *config.Config)
 }
 
-// All returns every mutant: those that one client can tell, in the order of the
+// All returns every mutant: those that one client can tell, those of identities, in the order of the
 // first requirement they break, then those that show only when calls meet.
-func All() []Mutant { return append(sequential(), concurrent()...) }
+func All() []Mutant { return slices.Concat(sequential(), identityMutants(), concurrent()) }
 
 // sequential are the mutants that one call after the other gives away.
 func sequential() []Mutant {

@@ -67,18 +67,21 @@ func Run(ctx context.Context, c config.Config, o Options) error {
 	defer chains.Close()
 	parts := backend.Standard(db, c)
 	parts.KeyPackages = backend.KeyPackageRules(time.Now)
-	parts.Identity = backend.IdentityRules(identity.NewValidator(identity.Config{
-		Rules:               identity.ReferenceRules(),
+	parts.IdentityRules = identity.ReferenceRules()
+	parts.Identity = &identityRules{}
+	parts.Wallets = wallets{chains}
+	subscriptions := stream.New(streams, streams.Log(), &c, o.Log)
+	parts.Subscription = subscriptions
+	late := parts.Identity.(*identityRules)
+	if o.Mutate != nil {
+		o.Mutate(&parts, &c)
+	}
+	late.IdentityValidator = backend.IdentityRules(identity.NewValidator(identity.Config{
+		Rules:               parts.IdentityRules,
 		Wallets:             chains,
 		MaxWalletSignatures: int(c.Limits.MaxSCWSignatures),
 		Remember:            int(c.Validation.MaxIdentityCacheEntries),
 	}))
-	parts.Wallets = wallets{chains}
-	subscriptions := stream.New(streams, streams.Log(), &c, o.Log)
-	parts.Subscription = subscriptions
-	if o.Mutate != nil {
-		o.Mutate(&parts, &c)
-	}
 	server, err := backend.New(parts, c, o.Log)
 	if err != nil {
 		return err
@@ -110,3 +113,7 @@ func Run(ctx context.Context, c config.Config, o Options) error {
 	defer cancel()
 	return errors.Join(server.Drain(draining), <-served)
 }
+
+// identityRules stands where the validator of identity updates will be, so that
+// a mutant can change the rules it is made of, or put something around it.
+type identityRules struct{ backend.IdentityValidator }
