@@ -135,7 +135,7 @@ func (s *Server) stream(c *call) error {
 	if err := c.flushHeader(); err != nil {
 		return err
 	}
-	stream := &serverStream{c: c}
+	stream := &serverStream{c: c, lost: func() { cancel(context.Canceled) }}
 	defer stream.finish()
 	defer context.AfterFunc(ctx, stream.stop)()
 	err := c.m.stream.Handler(c.m.service, stream)

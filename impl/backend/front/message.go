@@ -266,6 +266,8 @@ type serverStream struct {
 	// receiving is held while the body is read.
 	receiving sync.Mutex
 	stopped   atomic.Bool
+	// lost ends the stream of a client that went away.
+	lost func()
 }
 
 func (s *serverStream) Context() context.Context { return s.c.ctx }
@@ -286,13 +288,16 @@ func (s *serverStream) RecvMsg(into any) error {
 }
 
 // readOn reads what follows the one request of a server stream, which should be
-// nothing: over HTTP/1.1 only who has read a body to its end hears that the
-// client went away.
+// nothing: over HTTP/1.1 only who reads a body to its end hears that the client
+// went away.
 func (s *serverStream) readOn() {
 	s.receiving.Lock()
 	defer s.receiving.Unlock()
-	if !s.stopped.Load() {
-		_, _ = io.Copy(io.Discard, s.c.in) // whatever ends it, nothing is wanted from it
+	if s.stopped.Load() {
+		return
+	}
+	if _, err := io.Copy(io.Discard, s.c.in); err != nil && !s.stopped.Load() {
+		s.lost()
 	}
 }
 

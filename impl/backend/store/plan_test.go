@@ -41,6 +41,9 @@ func TestStatementsProbeIndexesFromTheFirstEnvelopeOn(t *testing.T) {
 		{statements.newestFull, "bytea[], bigint", "'{}', 1000"},
 		{statements.heads, "bytea[]", "'{}'"},
 		{statements.inboxes, "text[], smallint[]", "'{}', '{}'"},
+		{streaming.heads, "bytea[]", "'{}'"},
+		{streaming.page, "bytea[], bigint[], bigint, bigint", "'{}', '{}', 64, 1000"},
+		{streaming.tail, "text, text[], bigint", "'1', '{}', 1000"},
 	} {
 		t.Run(test.statement.Point(), func(t *testing.T) {
 			prepare := postgres.NewStatement("test", "PREPARE probe ("+test.types+") AS "+test.statement.String())

@@ -27,10 +27,6 @@ type Streams struct {
 	replica bool
 }
 
-// planned has a statement planned anew for its values. A plan that is kept from
-// when a table was empty reads all of it when it is large.
-const planned = pgx.QueryExecModeCacheDescribe
-
 // reads are the statements that sessions and feed have in common.
 type reads struct{ pool *postgres.Pool }
 
@@ -81,7 +77,7 @@ func (r reads) Heads(ctx context.Context, topics []backend.Topic) ([]int64, erro
 		err := rows.Scan(&head)
 		heads = append(heads, head)
 		return err
-	}, planned, wire(topics))
+	}, wire(topics))
 	if err == nil && len(heads) != len(topics) {
 		return nil, conflict(streaming.heads, "%d heads came back, not %d", len(heads), len(topics))
 	}
@@ -107,7 +103,7 @@ func (r reads) Page(ctx context.Context, from []backend.Position, limit int, max
 		page.Entries = append(page.Entries, e)
 		page.Cut = int(cut) - 1
 		return nil
-	}, planned, topics, after, int64(limit), maxBytes)
+	}, topics, after, int64(limit), maxBytes)
 	return page, translate(err)
 }
 
@@ -143,7 +139,7 @@ func (l *feedLog) Tail(ctx context.Context, since stream.Snapshot) (stream.Tail,
 			tail.Moved = append(tail.Moved, backend.Position{Topic: backend.Topic(topic), After: head})
 		}
 		return nil
-	}, planned, from, also, int64(tailTopics+1))
+	}, from, also, int64(tailTopics+1))
 	if len(tail.Moved) > tailTopics {
 		tail.Moved, tail.Overflow = tail.Moved[:tailTopics], true
 	}
