@@ -77,6 +77,10 @@ func Open(ctx context.Context, o Options) (*Pool, error) {
 	config.ConnConfig.BuildContextWatcherHandler = func(conn *pgconn.PgConn) ctxwatch.Handler {
 		return &interrupter{conn: conn}
 	}
+	config.AfterConnect = func(_ context.Context, conn *pgx.Conn) error {
+		useByteaArrays(conn)
+		return nil
+	}
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
 		return nil, fmt.Errorf("open database pool: %w", err)
