@@ -12,6 +12,11 @@ import (
 // Perform drives every actor of the load at once and returns when all have done
 // what they meant to. Whatever the subject answers is in the history.
 func (m Mix) Perform(ctx context.Context, s *Session, l run.Load) error {
+	return m.perform(ctx, s, l, nil)
+}
+
+// perform drives the actors, with or without disturbances.
+func (m Mix) perform(ctx context.Context, s *Session, l run.Load, d *disturber) error {
 	return run.Together(ctx, l.Actors, func(ctx context.Context, n int, b *run.Barrier) error {
 		a := newActor(s, n)
 		for i, in := range m.Script(l, n) {
@@ -21,6 +26,9 @@ func (m Mix) Perform(ctx context.Context, s *Session, l run.Load) error {
 				}
 			}
 			if err := a.do(ctx, in); err != nil {
+				return err
+			}
+			if err := d.done(ctx); err != nil {
 				return err
 			}
 		}

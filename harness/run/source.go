@@ -12,6 +12,9 @@ import (
 	"assay/spec"
 )
 
+// ErrNoDatabase says that the subject was given no database by us.
+var ErrNoDatabase = errors.New("the subject was given no database of ours")
+
 // Sessions is a Running whose connections to its database we can cut.
 type Sessions interface {
 	// EndSessions cuts them all and returns how many there were.
@@ -215,7 +218,7 @@ func (s *spawned) Restart(ctx context.Context) error {
 // how many there were. It fails for a subject that was given none.
 func (s *spawned) EndSessions(ctx context.Context) (int, error) {
 	if s.database == nil {
-		return 0, errors.New("the subject was given no database whose sessions could be ended")
+		return 0, ErrNoDatabase
 	}
 	return s.database.EndSessions(ctx)
 }
