@@ -17,14 +17,16 @@ import (
 // identityMutants break what is asked of identity updates, key packages and
 // lookups. Those that differ in which rule is forgotten share a file.
 func identityMutants() []Mutant {
-	out := forgottenRules()
-	out = append(out, forgottenPackageRules()...)
-	return append(out, revocationNotCascading(), revocationTakesEverybody(), textInOtherOrder(), textWithUnflooredSecond(),
+	out := slices.Concat(forgottenRules(), forgottenPackageRules(), []Mutant{revocationNotCascading(), revocationTakesEverybody(), textInOtherOrder(), textWithUnflooredSecond(),
 		badSignatureAccepted(), badSignatureIsInvalidUpdate(), staleHistory(), capOffByOne(), capBlocksRetry(), identityDuplicateUnseen(),
 		twoUpdatesAccepted(), abortedOutOfNothing(), outageIsInvalidSignature(), walletSignaturesUncounted(), identityExpires(),
 		lookupCaseSensitive(), lookupIgnoresKind(), lookupEchoNormalised(), lookupDropsRepeats(), lookupReversed(), lookupLimitLax(),
 		lookupNeverReveals(), lookupFirstAssociation(), verificationReversed(), verificationLimitLax(), verificationOutageIsInvalid(),
-		validPackageRefused(), packageReasonWrong(), newestPackageIsFirst())
+		validPackageRefused(), packageReasonWrong(), newestPackageIsFirst()})
+	for i := range out {
+		out[i].Signed = true
+	}
+	return out
 }
 
 // validateFunc is the validator of identity updates as a function.

@@ -36,6 +36,9 @@ type Mutant struct {
 	// Concurrent says that it shows only when calls meet: one call after the
 	// other never gives it away.
 	Concurrent bool
+	// Signed says that only sound, signed identity updates or key packages give
+	// it away: it takes the harness's scenarios to tell it.
+	Signed bool
 	// Apply breaks the parts or the configuration. State that the fault needs
 	// is made by each call.
 	Apply func(*backend.Parts, *config.Config)
