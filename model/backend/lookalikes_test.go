@@ -236,6 +236,9 @@ func innocents() []ruling {
 				}
 			})
 		}, func(t *Terms) { t.RetentionAssumed = true }),
+		innocent("API-021: a subject without a published retention never expires welcomes", func(h *story) {
+			h.publish("A", welcome("two")).answered(meta(0, func(m *Meta) { m.ExpiryNS = 0 }))
+		}, func(t *Terms) { t.RetentionAssumed = true }),
 		innocent("section 12: everything is UNAVAILABLE", func(h *story) {
 			h.publish("A", group("one")).code(Unavailable)
 			h.publish("A", flawed(PayloadUnset)).code(Unavailable)

@@ -290,7 +290,7 @@ func (j *judge) expiryOf(x *exchange, where string, e *entry) {
 		j.check(m.ExpiryNS == 0, expiry, x, "", where+"expiry 0: such a row never expires", fmt.Sprint(m.ExpiryNS))
 	case seconds > (math.MaxUint64-m.ServerNS)/1e9:
 		j.doubt(expiry, x, "the retention runs past the end of time")
-	case m.ExpiryNS != m.ServerNS+seconds*1e9 && m.ExpiryNS > m.ServerNS && (j.terms.RetentionAssumed || !j.terms.Published && len(j.terms.Configured) == 0):
+	case m.ExpiryNS != m.ServerNS+seconds*1e9 && (m.ExpiryNS == 0 || m.ExpiryNS > m.ServerNS) && (j.terms.RetentionAssumed || !j.terms.Published && len(j.terms.Configured) == 0):
 		j.doubt(expiry, x, "the subject publishes no retention to compare with")
 	default:
 		j.check(m.ExpiryNS == m.ServerNS+seconds*1e9, expiry, x, "", fmt.Sprintf("%sexpiry %d s after server_ns", where, seconds),
