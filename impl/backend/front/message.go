@@ -316,8 +316,8 @@ func (s *serverStream) stop() {
 // finish stops the stream and waits until nobody reads its body.
 func (s *serverStream) finish() {
 	s.stop()
-	s.receiving.Lock()
-	s.receiving.Unlock() //nolint:staticcheck // only the wait is wanted
+	s.receiving.Lock() // whoever reads lets go of it first
+	defer s.receiving.Unlock()
 }
 
 func (s *serverStream) SendMsg(value any) error {
