@@ -9,7 +9,9 @@ import (
 
 	"assay/harness/history"
 	"assay/harness/history/file"
+	"assay/harness/history/timeline"
 	"assay/harness/verdict"
+	"assay/model"
 	"assay/reports"
 	"assay/spec"
 
@@ -18,6 +20,7 @@ import (
 
 func (p *program) checkCommand() *cobra.Command {
 	var out outputFlags
+	var name, picture string
 	c := &cobra.Command{
 		Use:   "check FILE",
 		Short: "Judge a saved history, without a subject",
@@ -29,17 +32,57 @@ history in a violation bundle (*.assay.json).`,
 			if err != nil {
 				return err
 			}
+			if name != "" && name != h.Header.Suite {
+				return fmt.Errorf("%s is a history of suite %s, not %s", args[0], shown(h.Header.Suite), shown(name))
+			}
 			r, err := p.judge(h)
 			if err != nil {
 				return err
 			}
+			var files []string
+			if picture != "" {
+				if err := p.draw(picture, h); err != nil {
+					return err
+				}
+				files = append(files, picture)
+			}
 			p.status = r.ExitStatus(false)
-			return p.present(r, out, nil)
+			return p.present(r, out, files)
 		},
 	}
 	c.Flags().BoolVar(&out.json, "json", false, "write JSON (assay.results/v1) instead of the summary")
 	c.Flags().BoolVarP(&out.verbose, "verbose", "v", false, "list every requirement, violation and note")
+	c.Flags().StringVar(&name, "suite", "", "insist that the history is of this `SUITE`")
+	c.Flags().StringVar(&picture, "visualize", "", "draw the violating part of the history into this HTML `FILE`")
 	return c
+}
+
+// draw writes a picture of what a history breaches.
+func (p *program) draw(path string, h *history.History) error {
+	s, err := p.find(h.Header.Suite)
+	if err != nil {
+		return err
+	}
+	describe := func(e model.Event) string {
+		text, err := s.Codec().Encode(e)
+		if err != nil {
+			return e.Phase.String()
+		}
+		return string(text)
+	}
+	if d, ok := s.Suite.(interface{ Describe(model.Event) string }); ok {
+		describe = d.Describe
+	}
+	var violations []timeline.Violation
+	seen := make(map[string]bool)
+	for _, v := range s.Judge(h).Breaches() {
+		if v.Assertion.Basis != model.Spec || seen[v.Assertion.Name] {
+			continue
+		}
+		seen[v.Assertion.Name] = true
+		violations = append(violations, timeline.Violation{Title: v.Assertion.String(), Expected: v.Breach.Expected, Got: v.Breach.Got, Call: v.Call, Events: v.Breach.Events})
+	}
+	return file.Save(path, func(w io.Writer) error { return timeline.Write(w, h, violations, describe) })
 }
 
 // history reads a history file or the history of a bundle, told apart by what
