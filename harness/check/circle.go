@@ -62,6 +62,18 @@ func (c *checker) eachSpan(visit func(page int, s uint32)) {
 
 func (c *checker) orderGraph() *orderGraph {
 	g := &orderGraph{}
+	pages, last, spans := 0, -1, 0
+	c.eachSpan(func(page int, s uint32) {
+		spans++
+		if page != last {
+			pages, last = pages+1, page
+		}
+	})
+	if pages < 2 {
+		return nil
+	}
+	whole, parts := c.wholeAppends()
+	g.pages, g.ranks = make([]uint32, 0, pages), make([]uint32, 0, 2*spans+len(parts))
 	c.eachSpan(func(page int, s uint32) {
 		if n := len(g.pages); n == 0 || g.pages[n-1] != uint32(page) {
 			g.pages = append(g.pages, uint32(page))
@@ -73,22 +85,20 @@ func (c *checker) orderGraph() *orderGraph {
 			g.ranks = append(g.ranks, c.next[s]-1)
 		}
 	})
-	if len(g.pages) < 2 {
-		return nil
-	}
-	whole := c.wholeAppends()
-	for _, parts := range whole {
-		g.ranks = append(g.ranks, parts...)
-	}
+	g.ranks = append(g.ranks, parts...)
 	slices.Sort(g.ranks)
 	g.ranks = slices.Compact(g.ranks)
 	g.same = make([]uint32, len(g.ranks))
 	for i := range g.same {
 		g.same[i] = uint32(len(g.pages) + i)
 	}
-	for _, parts := range whole {
-		for _, r := range parts[1:] {
-			g.same[g.index(r)] = g.same[g.index(parts[0])]
+	for i, from := range whole {
+		to := uint32(len(parts))
+		if i+1 < len(whole) {
+			to = whole[i+1]
+		}
+		for _, r := range parts[from+1 : to] {
+			g.same[g.index(r)] = g.same[g.index(parts[from])]
 		}
 	}
 	g.link(c)
@@ -105,7 +115,7 @@ func (g *orderGraph) link(c *checker) {
 	g.from, g.in = make([]uint32, vertices+1), make([]uint32, vertices)
 	each := func(edge func(a, b uint32)) {
 		for i := 1; i < len(g.ranks); i++ {
-			if c.f.logOf(c.row[g.ranks[i]]) == c.f.logOf(c.row[g.ranks[i-1]]) && g.same[i] != g.same[i-1] {
+			if c.logAt(g.ranks[i]) == c.logAt(g.ranks[i-1]) && g.same[i] != g.same[i-1] {
 				edge(g.same[i-1], g.same[i])
 			}
 		}
@@ -181,15 +191,15 @@ func (g *orderGraph) circle(start uint32) []uint32 {
 }
 
 // wholeAppends lists, for appends to several logs, the ranks of the parts that
-// nothing can have hidden.
-func (c *checker) wholeAppends() (out [][]uint32) {
+// nothing can have hidden; each append's begin where whole says.
+func (c *checker) wholeAppends() (whole, parts []uint32) {
 	a, f := &c.f.appends, c.f
-	peak := make([]Order, len(c.row)) // by rank: the latest stored below it
+	peak := c.words(len(c.bounds)) // by rank: the latest stored below it
 	for l := 1; l+1 < len(c.start); l++ {
-		latest := Order(0)
+		latest := uint32(0)
 		for g := c.start[l]; g < c.start[l+1]; g++ {
 			peak[g] = latest
-			latest = max(latest, c.stored[f.rowEntry[c.row[g]]])
+			latest = max(latest, uint32(c.entries[c.bounds[g].entry].stored))
 		}
 	}
 	for i := range a.len() {
@@ -197,22 +207,24 @@ func (c *checker) wholeAppends() (out [][]uint32) {
 		if to-from < 2 || a.outcome[i] == Refused || a.outcome[i] == Contended {
 			continue
 		}
-		var parts []uint32
+		begin := len(parts)
 		for k := from; k < to; k++ {
 			e := a.entry[k]
-			if c.owner[e] != uint32(i) || !c.located(e) {
+			if c.entries[e].owner != uint32(i) || !c.located(e) {
 				continue
 			}
 			r := c.rank[f.entryRow[e]]
-			if peak[r] < c.first[e] && !c.mayHide(f.entryLog[e], interval{c.first[e], c.stored[e]}) && !slices.Contains(parts, r) {
+			if Order(peak[r]) < c.entries[e].first && !c.mayHide(f.entryLog[e], interval{c.entries[e].first, c.entries[e].stored}) && !slices.Contains(parts[begin:], r) {
 				parts = append(parts, r)
 			}
 		}
-		if len(parts) > 1 {
-			out = append(out, parts)
+		if len(parts)-begin > 1 {
+			whole = append(whole, uint32(begin))
+		} else {
+			parts = parts[:begin]
 		}
 	}
-	return out
+	return whole, parts
 }
 
 // circle reports pages that cannot be put in one order.
@@ -228,7 +240,7 @@ func (c *checker) circle(g *orderGraph, vertices []uint32) {
 	v := finding{rule: Snapshot, op: last, log: c.f.pages.spanLog[c.f.pages.spanFrom[last.index]], others: pages[:len(pages)-1]}
 	for _, x := range vertices {
 		if int(x) >= len(g.pages) {
-			r := c.row[g.ranks[int(x)-len(g.pages)]]
+			r := c.rowAt(g.ranks[int(x)-len(g.pages)])
 			v.positions = append(v.positions, c.f.rowPos[r])
 			v.others = append(v.others, c.claimant(r)...)
 		}

@@ -25,11 +25,12 @@ func (c *checker) derive() {
 	}
 }
 
-// rounds bounds how often derive goes over the history: the larger it is, the
-// longer a round takes and the rarer is what only the next would find.
+// rounds bounds how often derive goes over the history, to at most some two
+// million operations looked at: what only it finds is rare, and a history that
+// large has simpler witnesses of the same fault.
 func (c *checker) rounds() int {
-	const effort = 1 << 20 // operations
-	return min(max(effort/(c.f.Operations()+1), 1), 32)
+	const effort = 1 << 21 // operations
+	return min(effort/(c.f.Operations()+1), 32)
 }
 
 // tighten narrows the moments of reads, and carries that to what they show and
@@ -52,11 +53,11 @@ func (c *checker) tighten() (changed bool) {
 		}
 		for s := from; s < to; s++ {
 			next, l := c.next[s], p.spanLog[s]
-			if c.spanShows(s) && when.to < c.shown[next-1] {
-				c.shown[next-1], changed = when.to, true
+			if c.spanShows(s) && when.to < c.bounds[next-1].shown {
+				c.bounds[next-1].shown, changed = when.to, true
 			}
-			if next < c.start[l+1] && when.from > c.since[next] {
-				c.since[next], changed = when.from, true
+			if next < c.start[l+1] && when.from > c.bounds[next].since {
+				c.bounds[next].since, changed = when.from, true
 			}
 		}
 	}
@@ -88,16 +89,16 @@ func (c *checker) tightenHead(l Log, p uint64, lag bool, when interval) (changed
 	if lag {
 		when.from = 0
 	}
-	when.from = max(when.from, c.since[g-1])
+	when.from = max(when.from, c.bounds[g-1].since)
 	if g < c.start[l+1] {
-		when.to = min(when.to, c.until[g], c.shown[g])
+		when.to = min(when.to, c.bounds[g].until, c.bounds[g].shown)
 		when.to = c.hiddenUntil(l, g, when)
 	}
-	if when.to < c.shown[g-1] {
-		c.shown[g-1], changed = when.to, true
+	if when.to < c.bounds[g-1].shown {
+		c.bounds[g-1].shown, changed = when.to, true
 	}
-	if g < c.start[l+1] && when.from > c.since[g] {
-		c.since[g], changed = when.from, true
+	if g < c.start[l+1] && when.from > c.bounds[g].since {
+		c.bounds[g].since, changed = when.from, true
 	}
 	return changed
 }
@@ -109,7 +110,7 @@ func (c *checker) hiddenUntil(l Log, next uint32, when interval) Order {
 	if next >= c.start[l+1] {
 		return when.to
 	}
-	stored := c.stored[c.f.rowEntry[c.row[next]]]
+	stored := c.entries[c.bounds[next].entry].stored
 	if stored >= when.to {
 		return when.to
 	}
@@ -146,9 +147,9 @@ func (c *checker) judgeDerived() {
 	}
 	for l := 1; l+1 < len(c.start); l++ {
 		for g := c.start[l]; g < c.start[l+1]; g++ {
-			if to := min(c.shown[g], c.until[g]); c.since[g] > to {
-				if o, ok := c.at(c.since[g]); ok {
-					c.noMoment(o, false, g, g, interval{c.since[g], to})
+			if to := min(c.bounds[g].shown, c.bounds[g].until); c.bounds[g].since > to {
+				if o, ok := c.at(c.bounds[g].since); ok {
+					c.noMoment(o, false, g, g, interval{c.bounds[g].since, to})
 				}
 			}
 		}
@@ -169,14 +170,14 @@ func (c *checker) noMoment(o op, several bool, begin, end uint32, when interval)
 	}
 	after, before := "it began", "it returned"
 	if begin != noRank {
-		v.log = c.f.logOf(c.row[begin])
+		v.log = c.logAt(begin)
 		v.positions = append(v.positions, c.position(begin))
-		after = c.describe(c.row[begin]) + " became visible"
+		after = c.describe(c.rowAt(begin)) + " became visible"
 	}
 	if end != noRank {
-		v.log = c.f.logOf(c.row[end])
+		v.log = c.logAt(end)
 		v.positions = append(v.positions, c.position(end))
-		before = c.describe(c.row[end]) + " did"
+		before = c.describe(c.rowAt(end)) + " did"
 	}
 	v.expected = fmt.Sprintf("a moment after %s and before %s", after, before)
 	for _, event := range []Order{when.from, when.to} {

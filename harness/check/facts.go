@@ -87,10 +87,10 @@ type Page struct {
 // Head is what a head read says of one log.
 type Head struct {
 	Log Log
+	// Row names the entry, when the answer showed it; else it is 0.
+	Row Row
 	// Position is that of the newest entry, 0 for none.
 	Position uint64
-	// Row names the entry as well, when the answer showed it; else it is 0.
-	Row Row
 	// Meta is the digest of the metadata, when Row is 0 and the answer has any.
 	Meta uint64
 }

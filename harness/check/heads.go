@@ -17,7 +17,7 @@ func (c *checker) readHead(o op, head Head) {
 	lag := h.flags[i]&flagLag != 0
 	if head.Position == 0 {
 		if g := c.start[head.Log]; !lag && g < c.start[head.Log+1] {
-			c.since[g] = max(c.since[g], h.invoked[i])
+			c.bounds[g].since = max(c.bounds[g].since, h.invoked[i])
 		}
 		return
 	}
@@ -37,9 +37,9 @@ func (c *checker) readHead(o op, head Head) {
 	if g == noRank {
 		return
 	}
-	c.shown[g] = min(c.shown[g], h.returned[i])
+	c.bounds[g].shown = min(c.bounds[g].shown, h.returned[i])
 	if next := g + 1; !lag && next < c.start[head.Log+1] {
-		c.since[next] = max(c.since[next], h.invoked[i])
+		c.bounds[next].since = max(c.bounds[next].since, h.invoked[i])
 	}
 }
 
@@ -50,7 +50,7 @@ func (c *checker) named(o op, l Log, p, meta uint64, at Order) uint32 {
 	next := c.above(l, p)
 	if next > c.start[l] && c.position(next-1) == p {
 		g := next - 1
-		if r := c.row[g]; meta != 0 && f.rowMeta[r] != meta && f.entryAll[f.rowEntry[r]] == nil && !c.full(ReadMetadata, o) {
+		if r := c.rowAt(g); meta != 0 && f.rowMeta[r] != meta && f.entryAll[f.rowEntry[r]] == nil && !c.full(ReadMetadata, o) {
 			c.find(finding{rule: ReadMetadata, op: o, log: l, positions: []uint64{p}, others: c.claimant(r),
 				expected: fmt.Sprintf("the metadata that position %d of %s has elsewhere", p, f.logName[l]), got: "other metadata"})
 		}

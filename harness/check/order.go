@@ -6,47 +6,50 @@ import (
 	"sort"
 )
 
-// last returns the last rank of g's log at which an ascending column has the
+// last returns the last rank of g's log at which an ascending bound has the
 // value it has at g: that is where the value comes from.
-func (c *checker) last(column []Order, g uint32) uint32 {
-	end := c.start[c.f.logOf(c.row[g])+1]
-	return g + uint32(sort.Search(int(end-g), func(i int) bool { return column[g+uint32(i)] > column[g] })) - 1
+func (c *checker) last(column func(*bounds) Order, g uint32) uint32 {
+	end := c.start[c.logAt(g)+1]
+	return g + uint32(sort.Search(int(end-g), func(i int) bool { return column(&c.bounds[g+uint32(i)]) > column(&c.bounds[g]) })) - 1
 }
+
+func shown(b *bounds) Order { return b.shown }
+func until(b *bounds) Order { return b.until }
 
 // shows lists the read that shows a rank or one above it, and that rank.
 func (c *checker) shows(g uint32) (proved uint32, out []op) {
-	if o, ok := c.at(c.shown[g]); ok {
+	if o, ok := c.at(c.bounds[g].shown); ok {
 		out = append(out, o)
 	}
-	return c.last(c.shown, g), out
+	return c.last(shown, g), out
 }
 
 // stores lists the operations that prove a rank, or one above it, stored and not
 // hidden by until, and that rank. The rule is Atomic when not the answer to its
 // append proves it but another of the append's entries.
 func (c *checker) stores(g uint32) (rule Rule, proved uint32, out []op) {
-	proved = c.last(c.until, g)
-	e := c.f.rowEntry[c.row[proved]]
+	proved = c.last(until, g)
+	e := c.bounds[proved].entry
 	add := func(o op) {
 		if !slices.Contains(out, o) {
 			out = append(out, o)
 		}
 	}
-	for _, event := range []Order{c.until[proved], c.stored[e]} {
+	for _, event := range []Order{c.bounds[proved].until, c.entries[e].stored} {
 		// They differ when the entry stayed hidden behind another append.
 		if o, ok := c.at(event); ok {
 			add(o)
 		}
 	}
-	i := c.owner[e]
+	i := c.entries[e].owner
 	if i == noOwner || i == manyOwners {
-		if o := c.claimant(c.row[proved]); len(o) > 0 {
+		if o := c.claimant(c.rowAt(proved)); len(o) > 0 {
 			add(o[0])
 		}
 		return Fresh, proved, out
 	}
 	add(op{tableAppend, int(i)})
-	if c.stored[e] < c.f.appends.returned[i] || c.f.appends.outcome[i] == Unknown {
+	if c.entries[e].stored < c.f.appends.returned[i] || c.f.appends.outcome[i] == Unknown {
 		return Atomic, proved, out
 	}
 	return Fresh, proved, out
@@ -57,8 +60,8 @@ func (c *checker) stores(g uint32) (rule Rule, proved uint32, out []op) {
 func (c *checker) judgeAppendOrder() {
 	for l := 1; l+1 < len(c.start); l++ {
 		for g := c.start[l]; g < c.start[l+1]; g++ {
-			e := c.f.rowEntry[c.row[g]]
-			if c.first[e] > min(c.shown[g], c.until[g]) {
+			e := c.bounds[g].entry
+			if c.entries[e].first > min(c.bounds[g].shown, c.bounds[g].until) {
 				c.tooLow(Log(l), g, e)
 			}
 		}
@@ -70,7 +73,7 @@ func (c *checker) judgeAppendOrder() {
 			continue
 		}
 		for k := from; k < to; k++ {
-			if g := c.rank[a.row[k]]; g != noRank && g > c.start[c.f.logOf(a.row[k])] && c.owner[a.entry[k]] == uint32(i) {
+			if g := c.rank[a.row[k]]; g != noRank && g > c.start[c.f.logOf(a.row[k])] && c.entries[a.entry[k]].owner == uint32(i) {
 				c.report.appends[i] |= 1<<InOrder | 1<<Below
 				break
 			}
@@ -83,16 +86,16 @@ func (c *checker) tooLow(l Log, g uint32, e Entry) {
 	o := c.earliest(e)
 	name, pos := c.f.logName[l], c.position(g)
 	v := finding{op: o, log: l, got: fmt.Sprint(pos)}
-	switch proved := c.last(c.shown, g); {
-	case c.shown[g] < c.first[e] && proved == g:
-		read, _ := c.at(c.shown[g])
+	switch proved := c.last(shown, g); {
+	case c.bounds[g].shown < c.entries[e].first && proved == g:
+		read, _ := c.at(c.bounds[g].shown)
 		if c.full(Known, read) {
 			return
 		}
 		v.rule, v.op, v.others, v.positions = Known, read, []op{o}, []uint64{pos}
 		v.expected = "only entries that an append to " + name + " may have stored"
 		v.got = fmt.Sprintf("position %d, whose append had not begun", pos)
-	case c.shown[g] < c.first[e]:
+	case c.bounds[g].shown < c.entries[e].first:
 		if c.full(Below, o) {
 			return
 		}
@@ -112,10 +115,10 @@ func (c *checker) tooLow(l Log, g uint32, e Entry) {
 
 // earliest returns the first append that may have stored an entry.
 func (c *checker) earliest(e Entry) op {
-	if i := c.owner[e]; i != noOwner && i != manyOwners {
+	if i := c.entries[e].owner; i != noOwner && i != manyOwners {
 		return op{tableAppend, int(i)}
 	}
-	o, _ := c.at(c.first[e])
+	o, _ := c.at(c.entries[e].first)
 	return o
 }
 
@@ -197,7 +200,7 @@ func (c *checker) lacksMore(o op, s uint32) {
 		return
 	}
 	v := finding{rule: Forward, op: o, log: l, positions: []uint64{c.position(top)}, got: "a read without it",
-		expected: fmt.Sprintf("an entry above %s: a read before this one began was cut there", c.describe(c.row[top]))}
+		expected: fmt.Sprintf("an entry above %s: a read before this one began was cut there", c.describe(c.rowAt(top)))}
 	if x, ok := c.at(c.cut[top]); ok {
 		v.others = append(v.others, x)
 	}
@@ -206,10 +209,10 @@ func (c *checker) lacksMore(o op, s uint32) {
 
 // recent returns the rules that a read which shows a rank upholds by it.
 func (c *checker) recent(g uint32, invoked Order) (held uint32) {
-	if c.until[g] < invoked {
+	if c.bounds[g].until < invoked {
 		held |= 1 << Fresh
 	}
-	if c.shown[g] < invoked {
+	if c.bounds[g].shown < invoked {
 		held |= 1 << Forward
 	}
 	return held
@@ -225,10 +228,10 @@ func (c *checker) lacks(o op, l Log, g uint32, invoked Order, filled bool) {
 	what := func() string { return fmt.Sprintf("position %d of %s", c.position(g), c.f.logName[l]) }
 	v := finding{op: o, log: l, got: "a read without it"}
 	switch {
-	case c.until[g] >= invoked && c.shown[g] >= invoked:
+	case c.bounds[g].until >= invoked && c.bounds[g].shown >= invoked:
 		return
 	case filled && !c.full(More, o):
-		if c.shown[g] < invoked {
+		if c.bounds[g].shown < invoked {
 			_, v.others = c.shows(g)
 		} else {
 			_, _, v.others = c.stores(g)
@@ -240,7 +243,7 @@ func (c *checker) lacks(o op, l Log, g uint32, invoked Order, filled bool) {
 	case filled:
 		return
 	}
-	if c.shown[g] < invoked && !c.full(Forward, o) {
+	if c.bounds[g].shown < invoked && !c.full(Forward, o) {
 		proved, others := c.shows(g)
 		v.rule, v.others, v.positions = Forward, others, positions(c.position(g), c.position(proved))
 		v.expected = what() + ", which a read had shown before this one began"
@@ -249,7 +252,7 @@ func (c *checker) lacks(o op, l Log, g uint32, invoked Order, filled bool) {
 		}
 		c.find(v)
 	}
-	if c.until[g] >= invoked || c.counts[Fresh] >= MostFindings && c.counts[Atomic] >= MostFindings && c.full(Fresh, o) {
+	if c.bounds[g].until >= invoked || c.counts[Fresh] >= MostFindings && c.counts[Atomic] >= MostFindings && c.full(Fresh, o) {
 		return
 	}
 	rule, proved, others := c.stores(g)
@@ -273,24 +276,24 @@ func (c *checker) lacks(o op, l Log, g uint32, invoked Order, filled bool) {
 // halfLost adds to a stale read that what it lacks is one part of an append of
 // which another had been shown: not only is a write missing, but half of it.
 func (c *checker) halfLost(v finding, g uint32, invoked Order) {
-	e := c.f.rowEntry[c.row[g]]
-	i := c.owner[e]
+	e := c.bounds[g].entry
+	i := c.entries[e].owner
 	if i == noOwner || i == manyOwners {
 		return
 	}
 	from, to := c.f.appends.items(int(i))
 	for k := from; k < to; k++ {
 		part := c.f.appends.entry[k]
-		if part == e || c.owner[part] != i || !c.located(part) {
+		if part == e || c.entries[part].owner != i || !c.located(part) {
 			continue
 		}
 		r := c.rank[c.f.entryRow[part]]
-		if c.shown[r] >= invoked || c.f.entryLog[part] == v.log && r >= g || c.full(Atomic, v.op) {
+		if c.bounds[r].shown >= invoked || c.f.entryLog[part] == v.log && r >= g || c.full(Atomic, v.op) {
 			continue
 		}
 		_, reads := c.shows(r)
 		v.rule, v.others = Atomic, append(reads, op{tableAppend, int(i)})
-		v.expected = fmt.Sprintf("%s beside its other part, %s, which a read had shown before this one began", c.describe(c.row[g]), c.describe(c.row[r]))
+		v.expected = fmt.Sprintf("%s beside its other part, %s, which a read had shown before this one began", c.describe(c.rowAt(g)), c.describe(c.rowAt(r)))
 		v.got = "half of the append"
 		c.find(v)
 		return

@@ -20,12 +20,6 @@ type spanState struct {
 
 // bound makes room for what reads say of when positions were visible.
 func (c *checker) bound() {
-	n := len(c.row)
-	c.shown, c.since = make([]Order, n), make([]Order, n)
-	for g := range n {
-		c.shown[g] = Never
-		c.since[g] = c.first[c.f.rowEntry[c.row[g]]]
-	}
 	logs := len(c.f.logName)
 	c.spanOf = make([]uint32, logs)
 	c.next = make([]uint32, len(c.f.pages.spanLog))
@@ -35,14 +29,20 @@ func (c *checker) bound() {
 // above returns the rank of the first entry of a log above a position.
 func (c *checker) above(l Log, p uint64) uint32 {
 	from, to := c.start[l], c.start[l+1]
-	if from == to || c.f.rowPos[c.row[to-1]] <= p {
+	if from == to || c.bounds[to-1].pos <= p {
 		return to // the usual case: a cursor at the head
 	}
-	return from + uint32(sort.Search(int(to-from), func(i int) bool { return c.f.rowPos[c.row[from+uint32(i)]] > p }))
+	return from + uint32(sort.Search(int(to-from), func(i int) bool { return c.bounds[from+uint32(i)].pos > p }))
 }
 
 // position returns the position of a rank.
-func (c *checker) position(g uint32) uint64 { return c.f.rowPos[c.row[g]] }
+func (c *checker) position(g uint32) uint64 { return c.bounds[g].pos }
+
+// rowAt returns a row of a rank: one of those that say so.
+func (c *checker) rowAt(g uint32) Row { return c.f.entryRow[c.bounds[g].entry] }
+
+// logAt returns the log of a rank.
+func (c *checker) logAt(g uint32) Log { return c.f.entryLog[c.bounds[g].entry] }
 
 // readPages judges every page by itself, and notes what it shows and lacks.
 func (c *checker) readPages() {
@@ -91,7 +91,7 @@ func (c *checker) readPage(o op) {
 		c.spanOf[s.log] = 0
 		c.next[spanFrom+uint32(k)] = unsound
 		if s.top != noRank {
-			c.shown[s.top] = min(c.shown[s.top], p.returned[i])
+			c.bounds[s.top].shown = min(c.bounds[s.top].shown, p.returned[i])
 		}
 		if !s.sound || !sound {
 			continue
@@ -102,7 +102,7 @@ func (c *checker) readPage(o op) {
 		}
 		c.next[spanFrom+uint32(k)] = next
 		if !more && p.flags[i]&flagLag == 0 && next < c.start[s.log+1] {
-			c.since[next] = max(c.since[next], p.invoked[i])
+			c.bounds[next].since = max(c.bounds[next].since, p.invoked[i])
 		}
 	}
 	if more {
@@ -144,7 +144,7 @@ func (c *checker) readRow(o op, r Row, s *spanState) bool {
 	}
 	s.top = g
 	// A page is not to blame for what was appended below its rows after it returned.
-	for missing < g && c.first[f.rowEntry[c.row[missing]]] > f.pages.returned[o.index] {
+	for missing < g && c.entries[c.bounds[missing].entry].first > f.pages.returned[o.index] {
 		missing++
 	}
 	if missing == g || !s.sound {
@@ -155,7 +155,7 @@ func (c *checker) readRow(o op, r Row, s *spanState) bool {
 		return false // it is there, out of order
 	}
 	if !c.full(Prefix, o) {
-		c.find(finding{rule: Prefix, op: o, log: s.log, positions: []uint64{c.position(missing), pos}, others: c.claimant(c.row[missing]),
+		c.find(finding{rule: Prefix, op: o, log: s.log, positions: []uint64{c.position(missing), pos}, others: c.claimant(c.rowAt(missing)),
 			expected: fmt.Sprintf("position %d before %d of %s", c.position(missing), pos, f.logName[s.log]), got: "a read without it"})
 	}
 	return false
@@ -189,7 +189,7 @@ func (c *checker) readMore(o op, sound bool, rows uint32) {
 		if c.maybe[l] < p.returned[i] {
 			possible += 2 // something of no known position may be above
 		}
-		if g := c.next[s]; g < c.start[l+1] && c.first[c.f.rowEntry[c.row[g]]] < p.returned[i] {
+		if g := c.next[s]; g < c.start[l+1] && c.entries[c.bounds[g].entry].first < p.returned[i] {
 			possible++
 			only = g
 		}
@@ -199,11 +199,11 @@ func (c *checker) readMore(o op, sound bool, rows uint32) {
 		c.find(finding{rule: More, op: o, log: p.spanLog[from], expected: "has_more false: nothing above the page can have been stored", got: "has_more true"})
 	case 1:
 		// Only this one can be what the page was cut before.
-		c.shown[only] = min(c.shown[only], p.returned[i])
+		c.bounds[only].shown = min(c.bounds[only].shown, p.returned[i])
 	default:
 		if top := c.next[from] - 1; to-from == 1 {
 			if c.cut == nil {
-				c.cut = make([]Order, len(c.row))
+				c.cut = make([]Order, len(c.bounds))
 				for g := range c.cut {
 					c.cut[g] = Never
 				}

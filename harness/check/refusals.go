@@ -73,8 +73,8 @@ func (c *checker) contested(i int, conditions map[uint32][]Log) []Log {
 func (c *checker) gather(near rivals) {
 	for e := 1; e < len(c.f.entryLog); e++ {
 		l := c.f.entryLog[e]
-		if _, ok := near[l]; ok && c.first[e] != Never {
-			near[l] = append(near[l], candidate{interval{c.first[e], c.stored[e]}, Entry(e)})
+		if _, ok := near[l]; ok && c.entries[e].first != Never {
+			near[l] = append(near[l], candidate{interval{c.entries[e].first, c.entries[e].stored}, Entry(e)})
 		}
 	}
 	for _, all := range near {
@@ -92,7 +92,7 @@ func (c *checker) rival(l Log, near rivals, when interval, but []Entry) bool {
 	n := sort.Search(len(all), func(k int) bool { return all[k].from >= when.to })
 	for ; n > 0 && all[n-1].to > when.from; n-- {
 		// The latest end of those before says whether to look on, the entry's own decides.
-		if e := all[n-1].entry; c.stored[e] > when.from && !slices.Contains(but, e) {
+		if e := all[n-1].entry; c.entries[e].stored > when.from && !slices.Contains(but, e) {
 			return true
 		}
 	}
@@ -123,7 +123,7 @@ func (c *checker) repeats(i int) bool {
 	}
 	from, to := a.items(i)
 	for k := from; k < to; k++ {
-		if e := a.entry[k]; c.first[e] == Never || c.stored[e] == Never || c.first[e] >= a.returned[i] {
+		if e := a.entry[k]; c.entries[e].first == Never || c.entries[e].stored == Never || c.entries[e].first >= a.returned[i] {
 			return false
 		}
 	}
@@ -138,8 +138,8 @@ func (c *checker) judgeCopy(o op, near rivals) {
 	before := true
 	for k := from; k < to; k++ {
 		e := a.entry[k]
-		before = before && c.stored[e] < a.invoked[i]
-		when = interval{min(when.from, c.first[e]), max(when.to, c.stored[e])}
+		before = before && c.entries[e].stored < a.invoked[i]
+		when = interval{min(when.from, c.entries[e].first), max(when.to, c.entries[e].stored)}
 	}
 	for k := from; k < to && !before; k++ {
 		if c.rival(c.f.entryLog[a.entry[k]], near, when, a.entry[from:to]) {
@@ -151,7 +151,7 @@ func (c *checker) judgeCopy(o op, near rivals) {
 	}
 	e := a.entry[from]
 	v := finding{rule: Alike, op: o, log: c.f.entryLog[e], others: []op{c.earliest(e)}, got: "a refusal"}
-	if x, ok := c.at(c.stored[e]); ok && !slices.Contains(v.others, x) {
+	if x, ok := c.at(c.entries[e].stored); ok && !slices.Contains(v.others, x) {
 		v.others = append(v.others, x)
 	}
 	if r := c.f.entryRow[e]; r != 0 {

@@ -13,9 +13,9 @@ const (
 // surveyAppends finds when each entry can have been stored, and by whom.
 func (c *checker) surveyAppends() {
 	n := len(c.f.entryLog)
-	c.first, c.stored, c.owner = make([]Order, n), make([]Order, n), make([]uint32, n)
-	for e := range n {
-		c.first[e], c.stored[e], c.owner[e] = Never, Never, noOwner
+	c.entries = make([]entryState, n)
+	for e := range c.entries {
+		c.entries[e] = entryState{Never, Never, noOwner}
 	}
 	a := &c.f.appends
 	for i := range a.len() {
@@ -25,18 +25,18 @@ func (c *checker) surveyAppends() {
 		from, to := a.items(i)
 		for k := from; k < to; k++ {
 			e := a.entry[k]
-			c.first[e] = min(c.first[e], a.invoked[i])
+			c.entries[e].first = min(c.entries[e].first, a.invoked[i])
 			if a.outcome[i] == Stored {
-				if _, many := c.f.entryAll[e]; many && a.returned[i] < c.stored[e] {
+				if _, many := c.f.entryAll[e]; many && a.returned[i] < c.entries[e].stored {
 					c.right[e] = a.row[k]
 				}
-				c.stored[e] = min(c.stored[e], a.returned[i])
+				c.entries[e].stored = min(c.entries[e].stored, a.returned[i])
 			}
-			switch c.owner[e] {
+			switch c.entries[e].owner {
 			case noOwner, uint32(i):
-				c.owner[e] = uint32(i)
+				c.entries[e].owner = uint32(i)
 			default:
-				c.owner[e] = manyOwners
+				c.entries[e].owner = manyOwners
 			}
 		}
 	}
@@ -48,7 +48,7 @@ func (c *checker) judgeRows() {
 	f := c.f
 	c.flaw = make([]flaw, len(f.rowEntry))
 	for r := 1; r < len(f.rowEntry); r++ {
-		if c.first[f.rowEntry[r]] == Never {
+		if c.entries[f.rowEntry[r]].first == Never {
 			c.flaw[r] |= flawForeign
 		}
 	}
@@ -105,25 +105,25 @@ func (c *checker) rankRows() {
 	for l := range logs {
 		c.start[l+1] += c.start[l]
 	}
-	c.row = make([]Row, c.start[logs])
+	rows := c.words(int(c.start[logs]))
 	fill := slices.Clone(c.start[:logs])
 	for r := 1; r < len(f.rowEntry); r++ {
 		if c.flaw[r]&unranked == 0 {
 			l := f.entryLog[f.rowEntry[r]]
-			c.row[fill[l]] = Row(r)
+			rows[fill[l]] = uint32(r)
 			fill[l]++
 		}
 	}
 	for l := range logs {
-		f.sortByPosition(c.row[c.start[l]:c.start[l+1]])
+		f.sortByPosition(rows[c.start[l]:c.start[l+1]])
 	}
-	c.mergeRanks()
+	c.mergeRanks(rows)
 }
 
 // sortByPosition sorts rows by position. Rows come nearly sorted, because a
 // history meets positions in the order of time, so it tries to move each row the
 // few places it is off before it gives up and sorts.
-func (f *Facts) sortByPosition(rows []Row) {
+func (f *Facts) sortByPosition(rows []uint32) {
 	budget := 8*len(rows) + 64
 	for i := 1; i < len(rows); i++ {
 		r, p := rows[i], f.rowPos[rows[i]]
@@ -134,7 +134,7 @@ func (f *Facts) sortByPosition(rows []Row) {
 		}
 		rows[k] = r
 		if budget -= i - k; budget < 0 {
-			slices.SortStableFunc(rows, func(a, b Row) int {
+			slices.SortStableFunc(rows, func(a, b uint32) int {
 				switch {
 				case f.rowPos[a] < f.rowPos[b]:
 					return -1
@@ -152,9 +152,10 @@ func (f *Facts) sortByPosition(rows []Row) {
 // mergeRanks gives every sound row its rank. Rows of one entry that differ in
 // metadata share one; a position that two entries claim is in dispute and has
 // none.
-func (c *checker) mergeRanks() {
+func (c *checker) mergeRanks(rows []uint32) {
 	f := c.f
 	c.rank = make([]uint32, len(f.rowEntry))
+	c.bounds = make([]bounds, 0, len(rows))
 	for r := range c.rank {
 		c.rank[r] = noRank
 	}
@@ -164,12 +165,12 @@ func (c *checker) mergeRanks() {
 		c.start[l] = out
 		for from < to {
 			end := from + 1
-			for end < to && f.rowPos[c.row[end]] == f.rowPos[c.row[from]] {
+			for end < to && f.rowPos[rows[end]] == f.rowPos[rows[from]] {
 				end++
 			}
-			group := c.row[from:end]
+			group := rows[from:end]
 			right := slices.Min(group)
-			disputed := slices.ContainsFunc(group, func(r Row) bool { return f.rowEntry[r] != f.rowEntry[right] })
+			disputed := slices.ContainsFunc(group, func(r uint32) bool { return f.rowEntry[r] != f.rowEntry[right] })
 			for _, r := range group {
 				switch {
 				case !disputed:
@@ -181,14 +182,13 @@ func (c *checker) mergeRanks() {
 				}
 			}
 			if !disputed {
-				c.row[out] = right
+				c.bounds = append(c.bounds, bounds{pos: f.rowPos[right], entry: f.rowEntry[right], shown: Never, since: c.entries[f.rowEntry[right]].first})
 				out++
 			}
 			from = end
 		}
 	}
 	c.start[len(c.start)-1] = out
-	c.row = c.row[:out]
 }
 
 // judgeAcrossLogs marks rows whose position names an entry of an earlier row's
@@ -199,27 +199,27 @@ func (c *checker) judgeAcrossLogs() {
 		return
 	}
 	low, high := slices.Min(f.rowPos[1:]), slices.Max(f.rowPos[1:])
-	clash := func(a, b Row) {
-		if f.logOf(a) != f.logOf(b) {
+	clash := func(a, b uint32) {
+		if f.logOf(Row(a)) != f.logOf(Row(b)) {
 			c.flaw[max(a, b)] |= flawElsewhere
 		}
 	}
 	if spread := high - low; spread < uint64(4*len(f.rowPos)) {
 		// One sequence hands out dense positions: a table finds the clashes.
-		holder := make([]Row, spread+1)
+		holder := c.words(int(spread) + 1)
 		for r := 1; r < len(f.rowPos); r++ {
 			at := f.rowPos[r] - low
 			if holder[at] == 0 {
-				holder[at] = Row(r)
+				holder[at] = uint32(r)
 			} else {
-				clash(holder[at], Row(r))
+				clash(holder[at], uint32(r))
 			}
 		}
 		return
 	}
-	all := make([]Row, 0, len(f.rowPos)-1)
-	for r := 1; r < len(f.rowPos); r++ {
-		all = append(all, Row(r))
+	all := c.words(len(f.rowPos) - 1)
+	for i := range all {
+		all[i] = uint32(i + 1)
 	}
 	f.sortByPosition(all)
 	for i, from := 1, 0; i < len(all); i++ {
@@ -249,7 +249,7 @@ func (c *checker) judgeAnswers() {
 		}
 		for k := from; k < to; k++ {
 			r, e := a.row[k], a.entry[k]
-			if c.owner[e] == manyOwners {
+			if c.entries[e].owner == manyOwners {
 				held |= 1<<SameMetadata | 1<<StoredOnce
 			}
 			if to-from > 1 {

@@ -10,7 +10,7 @@ import (
 // out of order, and memory of some 40 bytes for each entry, row and page.
 func Run(f *Facts) *Report {
 	f.begin()
-	c := &checker{f: f, report: &Report{facts: f}, broken: make(map[op]uint32), counts: make(map[Rule]int), right: make(map[Entry]Row)}
+	c := &checker{f: f, report: &Report{facts: f}, broken: make(map[op]uint32), right: make(map[Entry]Row)}
 	c.report.appends = make([]uint32, f.appends.len())
 	c.report.pages = make([]uint32, f.pages.len())
 	c.report.heads = make([]uint32, f.heads.len())
@@ -51,14 +51,9 @@ type checker struct {
 	broken map[op]uint32 // rules breached, by operation
 	// byOrder has the operation of every event, once something asks.
 	byOrder map[Order]op
-	counts  map[Rule]int
+	counts  [ruleEnd]int
 
-	// By entry. first is the invocation of the first append that may have stored
-	// it, Never when there is none. stored is the event by which it was certainly
-	// stored. owner is the one append that can have stored it.
-	first  []Order
-	stored []Order
-	owner  []uint32
+	entries []entryState // by entry
 	// right is the row that the first append to return was answered with, for
 	// entries with several.
 	right map[Entry]Row
@@ -67,19 +62,11 @@ type checker struct {
 	flaw []flaw
 
 	// Ranks number the sound rows by log and position: those of log l are
-	// start[l] to start[l+1]. row is by rank, rank by row.
+	// start[l] to start[l+1]. rank is by row.
 	start []uint32
-	row   []Row
 	rank  []uint32
 
-	// By rank. shown is the earliest read that shows the position or one above it;
-	// until is the latest moment, by what appends were answered, at which it or
-	// one above it can have become visible; since is the latest event before which
-	// it or one below it was not visible. (All after settle; before it, of the
-	// position alone.)
-	shown []Order
-	until []Order
-	since []Order
+	bounds []bounds // by rank
 
 	// cut is, by rank, the earliest read that was cut above it or one above it, nil
 	// when there is none: something above was visible, of whatever position.
@@ -98,9 +85,32 @@ type checker struct {
 	hideFrom []uint32
 	ghosts   map[Log][]ghost
 
+	spare   []uint32 // scratch, as long as the longest column that words lent
 	peak    []Order  // scratch, by rank of one log: the latest stored at or below it
 	spanOf  []uint32 // scratch, by log: 1 + the span of the page at hand
 	scratch []spanState
+}
+
+// entryState says when an entry can have been stored, and by whom.
+type entryState struct {
+	// first is the invocation of the first append that may have stored it, Never
+	// when there is none; stored is the event by which it was certainly stored.
+	first, stored Order
+	// owner is the one append that can have stored it, or noOwner or manyOwners.
+	owner uint32
+}
+
+// bounds says when a rank can have become visible. After settle each bound also
+// speaks for what is above it (shown, until) or below it (since).
+type bounds struct {
+	pos uint64
+	// shown is the earliest read that shows it.
+	shown Order
+	// until is the latest moment, by what appends were answered.
+	until Order
+	// since is the latest event before which it was not visible.
+	since Order
+	entry Entry
 }
 
 // Values of ranks that are none.
@@ -132,6 +142,16 @@ const (
 	// claimed rows are findings wherever an answer or a read claims them.
 	claimed = flawForeign | flawMoved | flawTaken | flawMeta | flawElsewhere
 )
+
+// words returns a scratch column of zeros, which the next call takes back.
+func (c *checker) words(n int) []uint32 {
+	if cap(c.spare) < n {
+		c.spare = make([]uint32, n)
+		return c.spare
+	}
+	clear(c.spare[:n])
+	return c.spare[:n]
+}
 
 // table tells the kinds of operations apart.
 type table uint8

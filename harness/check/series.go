@@ -24,18 +24,18 @@ func (c *checker) judgeSeries() {
 		earliest, by := Never, noRank // the rank above that was stored first
 		for k := len(all) - 1; k >= 0; k-- {
 			g := all[k]
-			e := f.rowEntry[c.row[g]]
+			e := c.bounds[g].entry
 			o := c.earliest(e)
-			if c.first[e] > earliest {
+			if c.entries[e].first > earliest {
 				if !c.full(Series, o) {
-					c.find(finding{rule: Series, op: o, log: f.logOf(c.row[g]), positions: []uint64{c.position(g), c.position(by)}, others: c.storer(by),
+					c.find(finding{rule: Series, op: o, log: c.logAt(g), positions: []uint64{c.position(g), c.position(by)}, others: c.storer(by),
 						expected: fmt.Sprintf("a position above %d, which was stored before this append began", c.position(by)), got: fmt.Sprint(c.position(g))})
 				}
 			} else if len(all) > 1 {
 				c.hold(o, Series)
 			}
-			if c.stored[e] < earliest {
-				earliest, by = c.stored[e], g
+			if c.entries[e].stored < earliest {
+				earliest, by = c.entries[e].stored, g
 			}
 		}
 	}
@@ -43,8 +43,8 @@ func (c *checker) judgeSeries() {
 
 // storer lists the operations that prove a rank stored.
 func (c *checker) storer(g uint32) (out []op) {
-	e := c.f.rowEntry[c.row[g]]
-	if o, ok := c.at(c.stored[e]); ok {
+	e := c.bounds[g].entry
+	if o, ok := c.at(c.entries[e].stored); ok {
 		out = append(out, o)
 	}
 	if o := c.earliest(e); !slices.Contains(out, o) {
@@ -104,7 +104,7 @@ func (c *checker) judgeToken(rivals []condition) {
 				distinct = append(distinct, e)
 			}
 			r := a.row[k]
-			if r == 0 && c.first[e] != Never {
+			if r == 0 && c.entries[e].first != Never {
 				r = c.f.entryRow[e] // a read has shown it
 			}
 			switch {

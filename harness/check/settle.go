@@ -41,7 +41,13 @@ func (c *checker) findHides() {
 		log Log
 		interval
 	}
-	var all []held
+	unplaced := 0
+	for k, e := range a.entry {
+		if a.row[k] == 0 && !c.located(e) {
+			unplaced++
+		}
+	}
+	all := make([]held, 0, unplaced)
 	for i := range a.len() {
 		from, to := a.items(i)
 		refused := a.outcome[i] == Refused || a.outcome[i] == Contended
@@ -52,7 +58,7 @@ func (c *checker) findHides() {
 				if c.located(e) {
 					continue
 				}
-				v.to = c.stored[e]
+				v.to = c.entries[e].stored
 			}
 			if n := len(all); n == 0 || all[n-1] != v {
 				all = append(all, v)
@@ -63,6 +69,7 @@ func (c *checker) findHides() {
 	if c.hideFrom == nil {
 		c.hideFrom = make([]uint32, logs+1)
 	}
+	c.hide = slices.Grow(c.hide, len(all))
 	at := 0
 	for l := range logs {
 		c.hideFrom[l] = uint32(len(c.hide))
@@ -90,10 +97,10 @@ func (c *checker) settle() {
 	for l := 1; l+1 < len(c.start); l++ {
 		earliest := Never
 		for g := int(c.start[l+1]) - 1; g >= int(c.start[l]); g-- {
-			earliest = min(earliest, c.shown[g])
-			c.shown[g] = earliest
-			e := c.f.rowEntry[c.row[g]]
-			c.stored[e] = min(c.stored[e], earliest)
+			earliest = min(earliest, c.bounds[g].shown)
+			c.bounds[g].shown = earliest
+			e := c.bounds[g].entry
+			c.entries[e].stored = min(c.entries[e].stored, earliest)
 		}
 		if c.cut != nil {
 			earliest = Never
@@ -107,9 +114,6 @@ func (c *checker) settle() {
 	c.findOwners()
 	c.spreadStored()
 	c.findHides()
-	if c.until == nil {
-		c.until = make([]Order, len(c.row))
-	}
 	for l := 1; l+1 < len(c.start); l++ {
 		c.unhide(Log(l))
 	}
@@ -122,9 +126,9 @@ func (c *checker) settle() {
 func (c *checker) findOwners() {
 	a := &c.f.appends
 	again := false
-	for e := range c.owner {
-		if c.owner[e] == manyOwners {
-			c.owner[e], again = noOwner, true
+	for e := range c.entries {
+		if c.entries[e].owner == manyOwners {
+			c.entries[e].owner, again = noOwner, true
 		}
 	}
 	if !again {
@@ -137,14 +141,14 @@ func (c *checker) findOwners() {
 		from, to := a.items(i)
 		for k := from; k < to; k++ {
 			e := a.entry[k]
-			if a.invoked[i] > c.stored[e] {
+			if a.invoked[i] > c.entries[e].stored {
 				continue
 			}
-			switch c.owner[e] {
+			switch c.entries[e].owner {
 			case noOwner, uint32(i):
-				c.owner[e] = uint32(i)
+				c.entries[e].owner = uint32(i)
 			default:
-				c.owner[e] = manyOwners
+				c.entries[e].owner = manyOwners
 			}
 		}
 	}
@@ -161,15 +165,15 @@ func (c *checker) spreadStored() {
 		}
 		earliest := Never
 		for k := from; k < to; k++ {
-			if c.owner[a.entry[k]] == uint32(i) {
-				earliest = min(earliest, c.stored[a.entry[k]])
+			if c.entries[a.entry[k]].owner == uint32(i) {
+				earliest = min(earliest, c.entries[a.entry[k]].stored)
 			}
 		}
 		if earliest == Never {
 			continue
 		}
 		for k := from; k < to; k++ {
-			c.stored[a.entry[k]] = min(c.stored[a.entry[k]], earliest)
+			c.entries[a.entry[k]].stored = min(c.entries[a.entry[k]].stored, earliest)
 		}
 	}
 }
@@ -184,29 +188,29 @@ func (c *checker) unhide(l Log) {
 	// The append at or below g that ends last.
 	last := interval{Never, 0}
 	for g := from; g < to; g++ {
-		e := c.f.rowEntry[c.row[g]]
-		if s := c.stored[e]; s > last.to || s == last.to && c.first[e] < last.from {
-			last = interval{c.first[e], s}
+		e := c.bounds[g].entry
+		if s := c.entries[e].stored; s > last.to || s == last.to && c.entries[e].first < last.from {
+			last = interval{c.entries[e].first, s}
 		}
 		c.peak = append(c.peak, last.to)
-		end := c.stored[e]
+		end := c.entries[e].stored
 		if end < last.to || len(hides) > 0 {
 			end = c.chain(from, g, end, last, hides)
 		}
-		if c.stored[e] == c.shown[g] {
+		if c.entries[e].stored == c.bounds[g].shown {
 			end = Never // only reads prove it, and shown says what they prove
 		}
-		c.until[g] = end
+		c.bounds[g].until = end
 	}
 	earliest := Never
 	for g := int(to) - 1; g >= int(from); g-- {
-		earliest = min(earliest, c.until[g])
-		c.until[g] = earliest
+		earliest = min(earliest, c.bounds[g].until)
+		c.bounds[g].until = earliest
 	}
 	latest := Order(0)
 	for g := from; g < to; g++ {
-		latest = max(latest, c.since[g])
-		c.since[g] = latest
+		latest = max(latest, c.bounds[g].since)
+		c.bounds[g].since = latest
 	}
 }
 
@@ -233,8 +237,8 @@ func (c *checker) chain(from, g uint32, end Order, last interval, hides []interv
 				if g-k > farthest {
 					return Never
 				}
-				if e := c.f.rowEntry[c.row[k]]; c.first[e] <= end {
-					end = max(end, c.stored[e])
+				if e := c.bounds[k].entry; c.entries[e].first <= end {
+					end = max(end, c.entries[e].stored)
 				}
 			}
 		}

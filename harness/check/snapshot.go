@@ -64,11 +64,11 @@ func (c *checker) moment(i int) (when interval, begin, end uint32, sound bool) {
 		if next == unsound {
 			return when, begin, end, false
 		}
-		if c.spanShows(s) && c.since[next-1] > when.from {
-			when.from, begin = c.since[next-1], next-1
+		if c.spanShows(s) && c.bounds[next-1].since > when.from {
+			when.from, begin = c.bounds[next-1].since, next-1
 		}
-		if next < c.start[l+1] && min(c.until[next], c.shown[next]) < when.to {
-			when.to, end = min(c.until[next], c.shown[next]), next
+		if next < c.start[l+1] && min(c.bounds[next].until, c.bounds[next].shown) < when.to {
+			when.to, end = min(c.bounds[next].until, c.bounds[next].shown), next
 		}
 	}
 	return when, begin, end, true
@@ -87,16 +87,16 @@ func (c *checker) settled(o op, l Log, next uint32, when interval) {
 	if next >= c.start[l+1] {
 		return
 	}
-	e := c.f.rowEntry[c.row[next]]
-	if c.stored[e] >= when.from || c.mayHide(l, when) || c.full(Fresh, o) {
+	e := c.bounds[next].entry
+	if c.entries[e].stored >= when.from || c.mayHide(l, when) || c.full(Fresh, o) {
 		return
 	}
 	v := finding{rule: Fresh, op: o, log: l, positions: []uint64{c.position(next)}, got: "a read without it",
-		expected: fmt.Sprintf("%s, which was stored before, and which nothing below it hides: all that is was shown", c.describe(c.row[next]))}
-	if x, ok := c.at(c.stored[e]); ok {
+		expected: fmt.Sprintf("%s, which was stored before, and which nothing below it hides: all that is was shown", c.describe(c.rowAt(next)))}
+	if x, ok := c.at(c.entries[e].stored); ok {
 		v.others = append(v.others, x)
 	}
-	if i := c.owner[e]; i != noOwner && i != manyOwners {
+	if i := c.entries[e].owner; i != noOwner && i != manyOwners {
 		v.others = append(v.others, op{tableAppend, int(i)})
 	}
 	c.find(v)
@@ -120,24 +120,24 @@ func (c *checker) twoMoments(o op, begin, end uint32) {
 	v := finding{rule: Snapshot, op: o, got: "one without the other"}
 	shown, lacking := "", ""
 	if begin != noRank {
-		v.log = c.f.logOf(c.row[begin])
+		v.log = c.logAt(begin)
 		v.positions = append(v.positions, c.position(begin))
-		if x, ok := c.at(c.since[begin]); ok {
+		if x, ok := c.at(c.bounds[begin].since); ok {
 			v.others = append(v.others, x)
 		}
-		v.others = append(v.others, c.claimant(c.row[begin])...)
-		shown = c.describe(c.row[begin])
+		v.others = append(v.others, c.claimant(c.rowAt(begin))...)
+		shown = c.describe(c.rowAt(begin))
 	}
 	if end != noRank {
 		v.positions = append(v.positions, c.position(end))
-		if c.shown[end] <= c.until[end] {
+		if c.bounds[end].shown <= c.bounds[end].until {
 			_, others := c.shows(end)
 			v.others = append(v.others, others...)
 		} else {
 			_, _, others := c.stores(end)
 			v.others = append(v.others, others...)
 		}
-		lacking = c.describe(c.row[end])
+		lacking = c.describe(c.rowAt(end))
 	}
 	v.expected = fmt.Sprintf("one moment: %s, which became visible first, beside %s", lacking, shown)
 	v.got = fmt.Sprintf("%s without %s", shown, lacking)
@@ -149,7 +149,7 @@ func (c *checker) twoMoments(o op, begin, end uint32) {
 func (c *checker) judgeParts(o op, r Row, spanFrom, spanTo uint32, when interval) {
 	a, f := &c.f.appends, c.f
 	e := f.rowEntry[r]
-	i := c.owner[e]
+	i := c.entries[e].owner
 	if i == noOwner || i == manyOwners || c.rank[r] == noRank {
 		return
 	}
@@ -201,10 +201,10 @@ func (c *checker) judgePart(o op, shows, part Entry, v view, when interval) {
 	case r != 0 || v.after > c.floor(part):
 		return // in dispute, or perhaps not above the cursor
 	}
-	if c.openBelow(v, g, when) || c.mayHideBut(v.log, when, c.owner[shows]) || c.full(Atomic, o) {
+	if c.openBelow(v, g, when) || c.mayHideBut(v.log, when, c.entries[shows].owner) || c.full(Atomic, o) {
 		return
 	}
-	x := finding{rule: Atomic, op: o, log: v.log, others: []op{{tableAppend, int(c.owner[shows])}}, got: "half of the append"}
+	x := finding{rule: Atomic, op: o, log: v.log, others: []op{{tableAppend, int(c.entries[shows].owner)}}, got: "half of the append"}
 	if r != 0 {
 		x.positions = []uint64{f.rowPos[r]}
 		x.expected = fmt.Sprintf("%s beside its other part, %s", c.describe(r), c.describe(f.entryRow[shows]))
@@ -223,8 +223,8 @@ func (c *checker) openBelow(v view, g uint32, when interval) bool {
 	}
 	for k := g; k > low; {
 		k--
-		e := c.f.rowEntry[c.row[k]]
-		if c.first[e] < when.to && c.stored[e] > when.from {
+		e := c.bounds[k].entry
+		if c.entries[e].first < when.to && c.entries[e].stored > when.from {
 			return true
 		}
 	}
@@ -248,7 +248,7 @@ func (c *checker) mayHideBut(l Log, when interval, but uint32) bool {
 			if c.f.entryLog[e] != l {
 				continue
 			}
-			if refused && a.returned[i] > when.from || !refused && !c.located(e) && c.stored[e] > when.from {
+			if refused && a.returned[i] > when.from || !refused && !c.located(e) && c.entries[e].stored > when.from {
 				return true
 			}
 		}
@@ -273,11 +273,11 @@ func (c *checker) findGhosts() {
 		from, to := a.items(i)
 		for k := from; k < to; k++ {
 			e := a.entry[k]
-			if c.f.entryRow[e] != 0 || c.stored[e] == Never {
+			if c.f.entryRow[e] != 0 || c.entries[e].stored == Never {
 				continue
 			}
 			l := c.f.entryLog[e]
-			end := c.stored[e]
+			end := c.entries[e].stored
 			for before := Order(0); before != end; {
 				before = end
 				for _, h := range c.hide[c.hideFrom[l]:c.hideFrom[l+1]] {
@@ -286,8 +286,8 @@ func (c *checker) findGhosts() {
 					}
 				}
 				for g := c.start[l]; g < c.start[l+1]; g++ {
-					if x := c.f.rowEntry[c.row[g]]; c.first[x] <= end {
-						end = max(end, c.stored[x])
+					if x := c.bounds[g].entry; c.entries[x].first <= end {
+						end = max(end, c.entries[x].stored)
 					}
 				}
 			}
@@ -306,7 +306,7 @@ func (c *checker) floor(e Entry) uint64 {
 	from, to := c.start[l], c.start[l+1]
 	n := uint32(sort.Search(int(to-from), func(i int) bool {
 		g := from + uint32(i)
-		return min(c.shown[g], c.until[g]) >= c.first[e]
+		return min(c.bounds[g].shown, c.bounds[g].until) >= c.entries[e].first
 	}))
 	if n == 0 {
 		return 0
@@ -322,7 +322,7 @@ func (c *checker) judgeGhosts(o op, v view, when interval) {
 		}
 		x := finding{rule: Atomic, op: o, log: v.log, got: "a read without it",
 			expected: fmt.Sprintf("an entry of %s whose append was stored before: another part of it had been shown", c.f.logName[v.log])}
-		if by, ok := c.at(c.stored[g.entry]); ok {
+		if by, ok := c.at(c.entries[g.entry].stored); ok {
 			x.others = append(x.others, by)
 		}
 		x.others = append(x.others, c.earliest(g.entry))
@@ -336,13 +336,13 @@ func (c *checker) judgeHeadMoment(o op, l Log, g uint32, when interval) {
 	if g == c.start[l] || len(c.broken) > 0 && c.broken[o] != 0 {
 		return
 	}
-	when.from = max(when.from, c.since[g-1])
+	when.from = max(when.from, c.bounds[g-1].since)
 	if when.from > when.to {
 		return // another rule says why
 	}
 	c.settled(o, l, g, when)
-	e := c.f.rowEntry[c.row[g-1]]
-	i := c.owner[e]
+	e := c.bounds[g-1].entry
+	i := c.entries[e].owner
 	if i == noOwner || i == manyOwners {
 		return
 	}

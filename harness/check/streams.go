@@ -95,7 +95,7 @@ func (c *checker) targetShown(s *course, m moment) {
 		next = c.above(l, m.position)
 		switch {
 		case next > c.start[l] && c.position(next-1) == m.position:
-			c.shown[next-1] = min(c.shown[next-1], m.at)
+			c.bounds[next-1].shown = min(c.bounds[next-1].shown, m.at)
 			c.hold(s.op, StreamTarget)
 		case c.maybe[l] > m.at && !c.full(StreamTarget, s.op) && !c.disputed(l, m.position):
 			c.find(finding{rule: StreamTarget, op: s.op, log: l, positions: []uint64{m.position}, events: []Order{m.at},
@@ -106,7 +106,7 @@ func (c *checker) targetShown(s *course, m moment) {
 		}
 	}
 	if !s.reg.Lag && next < c.start[l+1] {
-		c.since[next] = max(c.since[next], s.reg.Invoked)
+		c.bounds[next].since = max(c.bounds[next].since, s.reg.Invoked)
 	}
 }
 
@@ -147,16 +147,16 @@ func (c *checker) streamRow(s *course, m moment) {
 		s.rows.sound = false // what it stands for cannot be placed
 		return
 	}
-	c.shown[g] = min(c.shown[g], m.at)
+	c.bounds[g].shown = min(c.bounds[g].shown, m.at)
 	expect := s.rows.top + 1
 	if s.rows.top == noRank {
 		expect = c.above(s.reg.Log, s.rows.after)
 	}
-	for expect < g && c.first[f.rowEntry[c.row[expect]]] > m.at {
+	for expect < g && c.entries[c.bounds[expect].entry].first > m.at {
 		expect++ // appended below the row after it was delivered
 	}
 	if g > expect && s.rows.sound && !c.full(StreamGap, s.op) {
-		v.rule, v.positions, v.others = StreamGap, []uint64{c.position(expect), pos}, c.claimant(c.row[expect])
+		v.rule, v.positions, v.others = StreamGap, []uint64{c.position(expect), pos}, c.claimant(c.rowAt(expect))
 		if s.lastAt != 0 {
 			v.events = append(v.events, s.lastAt)
 		}
