@@ -80,11 +80,7 @@ func (j *judge) listings(x *exchange, id identifier) (out []listing, known bool)
 		l := listing{inbox: b, must: true}
 		least, most := b.snapshots(x)
 		for n := range most + 1 {
-			worlds := b.after[n]
-			if n >= least {
-				worlds = b.expanded(n, x.returned, nil, j.conditions(x))
-			}
-			for _, w := range worlds {
+			for _, w := range b.expanded(n, x.returned, nil, j.conditions(x)) {
 				if w.state.Unsure() {
 					return nil, false
 				}
