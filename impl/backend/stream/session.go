@@ -201,7 +201,7 @@ func (s *Session) send(now time.Time, f Frame) {
 		s.fail(codes.ResourceExhausted, "a frame of %d bytes is more than the %d that a response may have", size, s.settings.Limits.MaxResponseBytes)
 		return
 	}
-	if !s.room(size) {
+	if !s.room(f, size) {
 		s.fail(codes.ResourceExhausted, "the client reads too slowly: %d frames of %d bytes wait for it", s.queuedFrames, s.queuedBytes)
 		return
 	}
@@ -211,9 +211,15 @@ func (s *Session) send(now time.Time, f Frame) {
 	s.do(Send{Frame: f, Size: size})
 }
 
-// room says whether a frame of size bytes may be queued. One frame always may.
-func (s *Session) room(size int) bool {
-	return s.queuedFrames == 0 || s.queuedFrames < queueFrames && s.queuedBytes+size <= queueBytes
+// room says whether a frame of size bytes may be queued. One frame always may,
+// and answers have places of their own for a burst of each bucket: a client that
+// reads and keeps to its buckets never finds the queue full.
+func (s *Session) room(f Frame, size int) bool {
+	frames := queueFrames
+	if _, messages := f.(Messages); !messages {
+		frames += int(s.settings.Limits.MaxUpdateBurst) + int(s.settings.Limits.MaxPingBurst)
+	}
+	return s.queuedFrames == 0 || s.queuedFrames < frames && s.queuedBytes+size <= queueBytes
 }
 
 // taken notes what left the queue.
@@ -224,6 +230,7 @@ func (s *Session) taken(now time.Time, e Taken) {
 	if e.Ping {
 		s.ping.taken(now.Add(s.settings.pongWait()))
 	}
+	s.next(now)
 }
 
 // fail ends the stream with an error. The client gets it at once: frames that

@@ -426,14 +426,52 @@ func TestHistoryGoesOnWhenThereIsRoom(t *testing.T) {
 	}
 }
 
+func TestAnswersToAFullBurstFindRoomBehindAFullQueue(t *testing.T) {
+	g := open(t, nil)
+	g.step(update(1, "a0"))
+	g.step(heads(0))
+	for id := range int64(queueFrames - 1) {
+		g.step(Arrived{rows('a', 9, id+1)})
+	}
+	for n := range uint64(99) {
+		g.step(update(n + 2))
+		g.step(clientPing(n))
+	}
+	if g.ended || len(g.frames) != queueFrames+2*99 {
+		t.Fatalf("%d frames are queued, ended %v: %v", len(g.frames), g.ended, g.end)
+	}
+	g.step(Arrived{rows('a', 9, 1000)})
+	if codeOf(g.end) != codes.ResourceExhausted {
+		t.Errorf("one envelope more: %v", g.end)
+	}
+}
+
 func TestAFloodOfPingsThatNobodyReadsTheAnswersOfFails(t *testing.T) {
 	g := open(t, nil)
-	for nonce := range uint64(queueFrames + 1) {
-		g.step(clientPing(nonce))
+	sent := 0
+	for ; !g.ended && sent < 1000; sent++ {
+		g.now = g.now.Add(100 * time.Millisecond)
+		g.step(clientPing(1))
 	}
-	if codeOf(g.end) != codes.ResourceExhausted || len(g.frames) != queueFrames {
-		t.Errorf("after %d pongs: %v", len(g.frames), g.end)
+	if codeOf(g.end) != codes.ResourceExhausted || len(g.frames) != queueFrames+200 {
+		t.Errorf("after %d pings with %d pongs queued: %v", sent, len(g.frames), g.end)
 	}
+}
+
+func TestUpdatesWaitUntilTheirAnswersAreRead(t *testing.T) {
+	g := open(t, nil)
+	g.step(update(1, "a0"))
+	g.step(heads(0))
+	g.said = nil
+	for id := range int64(9) {
+		g.step(Arrived{rows('a', 1<<20, id+1)})
+	}
+	g.said = nil
+	g.step(update(2))
+	g.step(update(3))
+	g.expect()
+	g.takeAll()
+	g.expect("applied 2", "applied 3")
 }
 
 func TestAFrameThatIsTooLargeIsRefusedAndNotCut(t *testing.T) {

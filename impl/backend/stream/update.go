@@ -12,24 +12,29 @@ import (
 	backendv1 "assay/spec/gen/xmtp/backend/v1"
 )
 
-// update applies an update, or lets it wait for the one before it: updates are
-// applied in the order of their arrival, each as a whole (API-091).
+// update applies an update, or lets it wait: for the one before it, as updates
+// are applied in the order of their arrival, each as a whole (API-091); or for a
+// client that has not read what earlier ones were answered with.
 func (s *Session) update(now time.Time, u *backendv1.SubscribeRequest_Update) {
-	if s.pending == nil {
+	if len(s.waiting) == 0 && s.ready() {
 		s.apply(now, u)
 		return
 	}
 	s.waitingBytes += proto.Size(u)
 	if uint64(s.waitingBytes) > s.settings.Limits.MaxRequestBytes {
-		s.fail(codes.ResourceExhausted, "updates of more than %d bytes wait for the first of them to be applied", s.settings.Limits.MaxRequestBytes)
+		s.fail(codes.ResourceExhausted, "updates of more than %d bytes wait to be applied", s.settings.Limits.MaxRequestBytes)
 		return
 	}
 	s.waiting = append(s.waiting, u)
 }
 
+// ready says whether an update may be applied: no other is, and its answer will
+// find room.
+func (s *Session) ready() bool { return s.pending == nil && s.queuedBytes < historyBytes }
+
 // next applies the updates that waited, up to one that needs heads.
 func (s *Session) next(now time.Time) {
-	for !s.ended && s.pending == nil && len(s.waiting) > 0 {
+	for !s.ended && s.ready() && len(s.waiting) > 0 {
 		u := s.waiting[0]
 		s.waiting[0], s.waiting = nil, s.waiting[1:]
 		s.waitingBytes -= proto.Size(u)
