@@ -36,6 +36,8 @@ type Mutant struct {
 	// Concurrent says that it shows only when calls meet: one call after the
 	// other never gives it away.
 	Concurrent bool
+	// Streams says that it shows on subscriptions and nowhere else.
+	Streams bool
 	// Signed says that only sound, signed identity updates or key packages give
 	// it away: it takes the harness's scenarios to tell it.
 	Signed bool
@@ -45,8 +47,13 @@ type Mutant struct {
 }
 
 // All returns every mutant: those that one client can tell, those of identities, in the order of the
-// first requirement they break, then those that show only when calls meet.
-func All() []Mutant { return slices.Concat(sequential(), identityMutants(), concurrent()) }
+// first requirement they break, those of streams, then those that show only when calls meet.
+func All() []Mutant { return slices.Concat(sequential(), identityMutants(), streaming(), concurrent()) }
+
+// streaming are the mutants of subscriptions.
+func streaming() []Mutant {
+	return slices.Concat(streamUpdates(), streamSessions(), streamDelivery(), streamRaces())
+}
 
 // sequential are the mutants that one call after the other gives away.
 func sequential() []Mutant {
