@@ -81,7 +81,12 @@ func (c *checker) readPage(o op) {
 	}
 	more := p.flags[i]&flagMore != 0
 	if limit := p.limit[i]; limit > 0 {
-		held |= 1 << Limit
+		if rowTo-rowFrom == limit {
+			held |= 1 << Limit
+			if !more && p.flags[i]&flagLag == 0 {
+				held |= 1 << More
+			}
+		}
 		if rowTo-rowFrom > limit {
 			c.find(finding{rule: Limit, op: o, log: p.spanLog[spanFrom], expected: fmt.Sprintf("at most %d rows", limit), got: fmt.Sprint(rowTo - rowFrom)})
 		}
@@ -199,8 +204,12 @@ func (c *checker) readMore(o op, sound bool, rows uint32) {
 		c.find(finding{rule: More, op: o, log: p.spanLog[from], expected: "has_more false: nothing above the page can have been stored", got: "has_more true"})
 	case 1:
 		// Only this one can be what the page was cut before.
+		c.hold(o, More)
 		c.bounds[only].shown = min(c.bounds[only].shown, p.returned[i])
 	default:
+		if only != noRank {
+			c.hold(o, More)
+		}
 		if top := c.next[from] - 1; to-from == 1 {
 			if c.cut == nil {
 				c.cut = make([]Order, len(c.bounds))

@@ -35,8 +35,20 @@ type seen struct {
 	text    string             // what key returns, once it was asked
 	stored  []cell             // in no order
 	pending map[int][]hrow     // by append: positions taken
-	blind   map[int][]string   // by append: logs on which it may hold any position
+	blind   map[int][]blind    // by append: logs on which it may hold any position
+	gone    []int              // appends whose clients gave up
 	top     map[string]float64 // by log: the highest position that was visible
+}
+
+// blind is a log on which an append may hold any position, until its client has
+// given up and its entry is stored when that is named, else until it settles.
+type blind struct{ log, entry string }
+
+// left is the append whose client gave up.
+func (m machine) left(s *seen, in *step) []*seen {
+	n := s.clone()
+	n.gone = append(n.gone, in.op)
+	return []*seen{n.advance(m.logs)}
 }
 
 // cell is a stored entry. A ghost has an entry that no read may show.
@@ -46,7 +58,7 @@ type cell struct {
 }
 
 func (s *seen) clone() *seen {
-	n := &seen{stored: slices.Clone(s.stored), pending: make(map[int][]hrow), blind: make(map[int][]string), top: make(map[string]float64)}
+	n := &seen{stored: slices.Clone(s.stored), gone: slices.Clone(s.gone), pending: make(map[int][]hrow), blind: make(map[int][]blind), top: make(map[string]float64)}
 	for k, v := range s.pending {
 		n.pending[k] = v
 	}
@@ -67,6 +79,8 @@ func (s *seen) key() string {
 	for _, c := range s.stored {
 		parts = append(parts, fmt.Sprint("s", c))
 	}
+	slices.Sort(s.gone)
+	parts = append(parts, fmt.Sprint("g", s.gone))
 	for k, v := range s.pending {
 		parts = append(parts, fmt.Sprint("p", k, v))
 	}
@@ -91,9 +105,11 @@ func (s *seen) find(log, entry string) *cell {
 }
 
 func (s *seen) isBlind(log string) bool {
-	for _, logs := range s.blind {
-		if slices.Contains(logs, log) {
-			return true
+	for op, logs := range s.blind {
+		for _, b := range logs {
+			if b.log == log && (b.entry == "" || s.find(b.log, b.entry) == nil || !slices.Contains(s.gone, op)) {
+				return true
+			}
 		}
 	}
 	return false
@@ -141,6 +157,8 @@ type machine struct {
 	// named without an entry; ghosts are entries that nobody shows.
 	at, bare map[string][]uint64
 	ghosts   []string
+	// copied has the entries that several appends name.
+	copied map[string]bool
 	// hinted is true when some read speaks of an entry without showing it: a page
 	// that says it was cut, or a head that names a bare position. Else it is never
 	// of use that an append stores entries none of which anything shows.
@@ -153,6 +171,8 @@ func (m machine) step(s *seen, in *step) (out []*seen) {
 		return m.take(s, in)
 	case "settle":
 		return m.settle(s, in)
+	case "left":
+		return m.left(s, in)
 	case "head":
 		return m.head(s, in)
 	default:
@@ -162,11 +182,19 @@ func (m machine) step(s *seen, in *step) (out []*seen) {
 
 func (m machine) take(s *seen, in *step) []*seen {
 	n := s.clone()
-	var blind []string
+	var hides []blind
 	for _, r := range in.claim {
+		if m.copied[r.log+"."+r.entry] && s.find(r.log, r.entry) == nil && in.o.outcome != "refused" {
+			// A copy may find out late that it is one.
+			b := blind{log: r.log}
+			if in.o.outcome == "unknown" {
+				b.entry = r.entry
+			}
+			hides = append(hides, b)
+		}
 		switch {
 		case in.o.outcome == "refused" || r.pos == 0:
-			blind = append(blind, r.log)
+			hides = append(hides, blind{log: r.log})
 		case s.find(r.log, r.entry) != nil:
 		case float64(r.pos) <= s.top[r.log]:
 			if in.o.outcome == "ok" {
@@ -180,8 +208,8 @@ func (m machine) take(s *seen, in *step) []*seen {
 	if n.pending[in.op] == nil {
 		n.pending[in.op] = []hrow{}
 	}
-	if blind != nil {
-		n.blind[in.op] = blind
+	if hides != nil {
+		n.blind[in.op] = hides
 	}
 	return []*seen{n.advance(m.logs)}
 }
@@ -418,6 +446,20 @@ func operations(h hist) ([]porcupine.Operation, machine) {
 		slices.Sort(m.at[l])
 		m.at[l] = slices.Compact(m.at[l])
 	}
+	m.copied = make(map[string]bool)
+	named := make(map[string]int)
+	for i, o := range h.ops {
+		for _, e := range o.entries {
+			if o.kind != "append" || o.outcome == "refused" {
+				continue
+			}
+			if first, ok := named[e]; ok && first != i {
+				m.copied[e] = true
+			} else {
+				named[e] = i
+			}
+		}
+	}
 	invoked, returned := h.orders()
 	end := int64(4 * (len(h.ops) + 1))
 	var out []porcupine.Operation
@@ -448,6 +490,9 @@ func operations(h hist) ([]porcupine.Operation, machine) {
 			take.kind, settle.kind = "take", "settle"
 			add(i, &take, from, to)
 			add(i, &settle, from, to)
+			if o.outcome == "unknown" && returned[i] != Never {
+				add(i, &step{op: i, kind: "left", o: o}, int64(returned[i]), int64(returned[i]))
+			}
 		case "page":
 			if o.lag {
 				from = 0

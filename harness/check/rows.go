@@ -14,6 +14,7 @@ const (
 func (c *checker) surveyAppends() {
 	n := len(c.f.entryLog)
 	c.entries = make([]entryState, n)
+	c.copied = make([]uint64, n/64+1)
 	for e := range c.entries {
 		c.entries[e] = entryState{Never, Never, noOwner}
 	}
@@ -37,6 +38,7 @@ func (c *checker) surveyAppends() {
 				c.entries[e].owner = uint32(i)
 			default:
 				c.entries[e].owner = manyOwners
+				c.copied[e/64] |= 1 << (e % 64)
 			}
 		}
 	}

@@ -54,6 +54,7 @@ type checker struct {
 	counts  [ruleEnd]int
 
 	entries []entryState // by entry
+	copied  []uint64     // bits, by entry: several appends may have stored it
 	// right is the row that the first append to return was answered with, for
 	// entries with several.
 	right map[Entry]Row

@@ -30,9 +30,32 @@ func (c *checker) maybes() {
 	}
 }
 
-// findHides finds, by log, when an append was open whose position is not known:
-// one that was refused, or whose entry nobody has shown. Such an append may hold
-// a position below any that is not yet visible.
+// hiding returns when an append may have held a position on the log of one of
+// its entries that is not the entry's own: one that was refused did while it was
+// open, one whose entry nobody has shown until it is certainly settled, and a
+// copy of an entry that was stored beside it while it was open. A copy of what
+// was stored before it began is found at once and takes no position.
+func (c *checker) hiding(i int, e Entry) (interval, bool) {
+	a, s := &c.f.appends, &c.entries[e]
+	switch a.outcome[i] {
+	case Refused, Contended:
+		return interval{a.invoked[i], a.returned[i]}, true
+	case Unknown:
+		if !c.located(e) {
+			return interval{a.invoked[i], s.stored}, true
+		}
+		// How long it went on after its client gave up nobody knows; that its entry
+		// is stored is taken to settle it.
+		return interval{a.invoked[i], max(s.stored, a.returned[i])}, c.isCopied(e) && a.invoked[i] < s.stored
+	}
+	return interval{a.invoked[i], a.returned[i]}, !c.located(e) || c.isCopied(e) && a.invoked[i] < s.stored
+}
+
+// isCopied reports whether several appends that were not refused name an entry.
+func (c *checker) isCopied(e Entry) bool { return c.copied[e/64]&(1<<(e%64)) != 0 }
+
+// findHides finds, by log, when an append was open that may have held an unknown
+// position: one below any that was not yet visible.
 func (c *checker) findHides() {
 	a := &c.f.appends
 	logs := len(c.f.logName)
@@ -41,30 +64,20 @@ func (c *checker) findHides() {
 		log Log
 		interval
 	}
-	unplaced := 0
-	for k, e := range a.entry {
-		if a.row[k] == 0 && !c.located(e) {
-			unplaced++
-		}
-	}
-	all := make([]held, 0, unplaced)
-	for i := range a.len() {
-		from, to := a.items(i)
-		refused := a.outcome[i] == Refused || a.outcome[i] == Contended
-		for k := from; k < to; k++ {
-			e := a.entry[k]
-			v := held{c.f.entryLog[e], interval{a.invoked[i], a.returned[i]}}
-			if !refused {
-				if c.located(e) {
-					continue
+	each := func(visit func(held)) {
+		for i := range a.len() {
+			from, to := a.items(i)
+			for k := from; k < to; k++ {
+				if when, ok := c.hiding(i, a.entry[k]); ok {
+					visit(held{c.f.entryLog[a.entry[k]], when})
 				}
-				v.to = c.entries[e].stored
-			}
-			if n := len(all); n == 0 || all[n-1] != v {
-				all = append(all, v)
 			}
 		}
 	}
+	n := 0
+	each(func(held) { n++ })
+	all := make([]held, 0, n)
+	each(func(v held) { all = append(all, v) })
 	slices.SortFunc(all, func(a, b held) int { return cmp.Or(cmp.Compare(a.log, b.log), cmp.Compare(a.from, b.from)) })
 	if c.hideFrom == nil {
 		c.hideFrom = make([]uint32, logs+1)

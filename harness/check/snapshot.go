@@ -241,14 +241,12 @@ func (c *checker) mayHideBut(l Log, when interval, but uint32) bool {
 		if uint32(i) == but || a.invoked[i] >= when.to {
 			continue
 		}
-		refused := a.outcome[i] == Refused || a.outcome[i] == Contended
 		from, to := a.items(i)
 		for k := from; k < to; k++ {
-			e := a.entry[k]
-			if c.f.entryLog[e] != l {
+			if c.f.entryLog[a.entry[k]] != l {
 				continue
 			}
-			if refused && a.returned[i] > when.from || !refused && !c.located(e) && c.entries[e].stored > when.from {
+			if h, ok := c.hiding(i, a.entry[k]); ok && h.from < when.to && h.to > when.from {
 				return true
 			}
 		}
