@@ -51,12 +51,13 @@ type Weights struct {
 	// has_more to the end, Newest reads heads, Own publishes and reads it back.
 	Query, Page, Newest, Own int
 	// Update sends an identity update of an inbox that others update differently
-	// at the same time, Inbox reads the updates.
-	Update, Inbox int
+	// at the same time, Alone one of an inbox that nobody else updates; Inbox reads
+	// the updates of several inboxes at once.
+	Update, Alone, Inbox int
 }
 
 func (w Weights) list() []int {
-	return []int{w.Publish, w.Atomic, w.Copy, w.Refused, w.Cut, w.Hasty, w.Retry, w.Query, w.Page, w.Newest, w.Own, w.Update, w.Inbox}
+	return []int{w.Publish, w.Atomic, w.Copy, w.Refused, w.Cut, w.Hasty, w.Retry, w.Query, w.Page, w.Newest, w.Own, w.Update, w.Alone, w.Inbox}
 }
 
 // verb is what an operation does, in the order of Weights.
@@ -75,6 +76,7 @@ const (
 	verbNewest
 	verbOwn
 	verbUpdate
+	verbAlone
 	verbInbox
 )
 
@@ -124,13 +126,15 @@ type drawing struct {
 	operation, wave int
 	choice          generate.Choice
 	last            []rules.Envelope
+	// created is 1 + the era in which the actor last created its own inbox.
+	created int
 }
 
 func (d *drawing) intent(w Weights) Intent {
 	in := Intent{verb: verb(generate.Weighted(d.choice, "verb", w.list()...))}
 	switch in.verb {
 	case verbPublish, verbCut, verbHasty, verbOwn:
-		in.envelopes = d.fresh(d.topic())
+		in.envelopes, in.full = d.fresh(d.topic()), d.choice.Intn(2, "whole topic") == 1
 	case verbAtomic:
 		in.envelopes = d.across()
 	case verbCopy:
@@ -150,12 +154,10 @@ func (d *drawing) intent(w Weights) Intent {
 		in.full = d.choice.Intn(2, "full") == 1
 	case verbUpdate:
 		in.envelopes = []rules.Envelope{d.update()}
+	case verbAlone:
+		in.envelopes = []rules.Envelope{d.alone()}
 	case verbInbox:
-		for k := range inboxesAtOnce {
-			if k == 0 || d.choice.Intn(4, "one inbox") > 0 {
-				in.logs = append(in.logs, inboxOf(d.era(), k).Log())
-			}
-		}
+		in.logs = d.inboxes()
 	}
 	if len(d.mix.Patience) > 0 {
 		in.patience = generate.Pick(d.choice, "patience", d.mix.Patience...)
@@ -270,6 +272,42 @@ func (d *drawing) era() int { return d.wave / inboxWaves }
 // inboxOf is one of the inboxes that everybody works on in an era.
 func inboxOf(era, k int) rules.InboxRef {
 	return rules.InboxRef{Creator: rules.Party{Kind: rules.Wallet, Name: fmt.Sprintf("w%d.%d", era, k)}}
+}
+
+// ownInbox is the inbox that one actor alone works on in an era.
+func ownInbox(era, actor int) rules.InboxRef {
+	return rules.InboxRef{Creator: rules.Party{Kind: rules.Wallet, Name: fmt.Sprintf("o%d.%d", era, actor)}}
+}
+
+// inboxes draws which inboxes of the era to read: the shared ones, and as many
+// of those that somebody works on alone.
+func (d *drawing) inboxes() (out []rules.Log) {
+	for k := range inboxesAtOnce {
+		if k == 0 || d.choice.Intn(4, "one inbox") > 0 {
+			out = append(out, inboxOf(d.era(), k).Log())
+		}
+	}
+	const most = 16
+	for i, a := range d.load.Actors {
+		if i < most {
+			out = append(out, ownInbox(d.era(), a).Log())
+		}
+	}
+	return out
+}
+
+// alone makes the next update of the actor's own inbox.
+func (d *drawing) alone() rules.Envelope {
+	ref := ownInbox(d.era(), d.actor)
+	u := rules.IdentityUpdate{Inbox: ref, Second: int64(1_700_000_000 + d.operation)}
+	if d.created != d.era()+1 {
+		d.created = d.era() + 1
+		u.Actions = []rules.Action{{Kind: rules.CreateInbox, Subject: ref.Creator}}
+	} else {
+		member := rules.Party{Kind: rules.Wallet, Name: fmt.Sprintf("p%d.%d", d.actor, d.operation)}
+		u.Actions = []rules.Action{{Kind: rules.AddAssociation, Subject: member, By: rules.Signing{Party: ref.Creator}}}
+	}
+	return rules.Envelope{Log: ref.Log(), Content: fmt.Sprintf("o%d.%d", d.actor, d.operation), Update: &u}
 }
 
 // update draws an identity update of one of the inboxes of the era, signed in a

@@ -107,7 +107,7 @@ func (a *actor) do(ctx context.Context, in Intent) error {
 	case verbHasty:
 		r, err = a.WithTimeout(max(in.patience, time.Millisecond)).Publish(ctx, a.name, in.envelopes...)
 	case verbOwn:
-		err = a.own(ctx, in.envelopes)
+		err = a.own(ctx, in.envelopes, in.full)
 	case verbQuery:
 		_, err = a.query(ctx, in.logs, in.forward, in.limit)
 	case verbPage:
@@ -138,14 +138,18 @@ func (a *actor) redeem(ctx context.Context) error {
 	return nil
 }
 
-// own publishes and reads from just below what it was given.
-func (a *actor) own(ctx context.Context, envelopes []rules.Envelope) error {
+// own publishes and reads from just below what it was given, or the whole topic
+// as others do at the same time.
+func (a *actor) own(ctx context.Context, envelopes []rules.Envelope, whole bool) error {
 	r, err := a.Publish(ctx, a.name, envelopes...)
 	if err != nil || r.Publish == nil || len(r.Publish.Metas) == 0 || r.Publish.Metas[0].Sequence == 0 {
 		return err
 	}
-	below := r.Publish.Metas[0].Sequence - 1
-	_, err = a.Query(ctx, a.name, 0, rules.Read{Log: envelopes[0].Log, Cursor: &below})
+	read, limit := rules.Read{Log: envelopes[0].Log}, uint32(a.Limit("max_query_limit"))
+	if below := r.Publish.Metas[0].Sequence - 1; !whole {
+		read.Cursor, limit = &below, 0
+	}
+	_, err = a.Query(ctx, a.name, limit, read)
 	return err
 }
 

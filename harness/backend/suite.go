@@ -65,7 +65,7 @@ func (s *Suite) Judge(h *history.History) model.Judged {
 	if !facts.Concurrent(h.Events) {
 		return judged
 	}
-	return facts.Combine(judged, facts.Judge(h.Events))
+	return facts.Combine(facts.Combine(judged, facts.Judge(h.Events)), judgeIdentityOrder(h.Events))
 }
 
 // Ambient lists what Judge evaluates on every call, alone or beside others.

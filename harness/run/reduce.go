@@ -19,7 +19,8 @@ func findings(s Suite, sc Scenario, o *opened, h *history.History, j model.Judge
 			continue
 		}
 		seen[v.Assertion.Name] = true
-		small, call := Reduce(s.Judge, h, v, judgeBudget)
+		part, same := proofAlone(s.Judge, h, v)
+		small, call := Reduce(s.Judge, part, same, judgeBudget)
 		out = append(out, Finding{
 			Violation: verdict.Violation{Requirement: v.Assertion.Requirement, Assertion: v.Assertion.Name, Scenario: sc.Name, Session: o.label,
 				Expected: call.Breach.Expected, Got: call.Breach.Got, Call: call.Call, Events: call.Breach.Events},

@@ -108,8 +108,8 @@ func allMixes() []mix {
 			summary: "Many clients write and read one topic and its commit log at once.",
 			load: suite.Mix{
 				Topics:  together(topics(group, 1), topics(log, 1)),
-				Weights: suite.Weights{Publish: 10, Own: 4, Query: 5, Newest: 4, Page: 1, Copy: 2, Retry: 1},
-				Wave:    8, Most: 3, Spread: 2, Pages: []uint32{0, 0, 3},
+				Weights: suite.Weights{Publish: 6, Own: 14, Query: 4, Newest: 4, Page: 1, Copy: 2, Retry: 1},
+				Wave:    8, Most: 8, Spread: 2, Pages: []uint32{0, 1000, 3},
 			},
 			actors: 8, operations: [3]int{12, 24, 60}, rounds: [3]int{1, 2, 40}, bytes: 4096, storm: true,
 			decides: ordering(backendreq.API033, backendreq.API066, backendreq.API083),
@@ -179,6 +179,17 @@ func allMixes() []mix {
 			},
 			actors: 6, operations: [3]int{8, 12, 32}, rounds: [3]int{1, 2, 40}, storm: true,
 			decides: ordering(backendreq.API014, backendreq.API017, backendreq.API043, backendreq.API051),
+		},
+		{
+			name:    "identity-order",
+			summary: "Clients update inboxes of their own at the same moment while others read all of them: what is visible follows the order of ids.",
+			load: suite.Mix{
+				Topics: topics(welcome, 1),
+				Roles:  []suite.Weights{{Alone: 1}, {Alone: 1}, {Inbox: 1}},
+				Wave:   4,
+			},
+			actors: 9, operations: [3]int{8, 16, 32}, rounds: [3]int{1, 2, 40}, storm: true,
+			decides: ordering(backendreq.API014, backendreq.API043),
 		},
 		{
 			name:    "lost-answers",
