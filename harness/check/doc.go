@@ -24,6 +24,23 @@
 // what was not yet visible, and is never blamed for a gap. An append that
 // succeeded holds the positions it was given, and hides only what is above them.
 //
+// # How sure it is
+//
+// A finding is a proof: the events it lists leave no legal order. The reverse
+// does not always hold. Bounds on when entries were stored are carried from read
+// to read as far as the size of the history allows, and what only a choice
+// between several explanations would exclude (which of two appends stored a
+// copy, which of two entries made a page be cut) is left open in favour of the
+// subject. On random histories of a few calls a search that knows the same rules
+// agrees on all but some 7 in 100,000, each time because it saw more; some of
+// those are kept in testdata/disagreements.
+//
+// # What it costs
+//
+// Less than a microsecond and 100 bytes an operation up to ten million, facts
+// included: see BenchmarkCheck, which states the load. Nothing is kept between
+// runs.
+//
 // # What is not checked
 //
 // Whether an append should have been accepted, what an entry contains, how long

@@ -564,6 +564,33 @@ func TestPorcupineAgreesOnTenThousandHistories(t *testing.T) {
 	}
 }
 
+// TestKeptDisagreementsAccuseNobody reads histories on which the two differ: each
+// is one that the search excludes and check leaves open. A history that check
+// calls illegal and the search legal would be a false accusation.
+func TestKeptDisagreementsAccuseNobody(t *testing.T) {
+	paths, err := filepath.Glob("testdata/disagreements/*.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range paths {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h, err := parseHist(strings.Split(string(data), "\n"))
+		if err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+		report, verdict := Run(h.facts()), opinion(h, 30*time.Second)
+		switch legal := len(report.Findings) == 0; {
+		case !legal && verdict == porcupine.Ok:
+			t.Errorf("%s: a false accusation\n%s%s", path, h, h.verdict(report))
+		case legal == (verdict == porcupine.Ok):
+			t.Errorf("%s: the two agree by now (%v): remove it", path, verdict)
+		}
+	}
+}
+
 // keep writes a disagreement down as a case, to be read and given its verdict.
 func keep(t *testing.T, h hist, n int) {
 	dir := filepath.Join("testdata", "disagreements")

@@ -261,10 +261,15 @@ type ghost struct {
 	until Order // when nothing can have hidden it any longer
 }
 
+// mostGhosts bounds how many ghosts are followed: each costs a look at its whole
+// log. Those past it excuse what they would have shown, and accuse nobody.
+const mostGhosts = 256
+
 // findGhosts finds them, by log.
 func (c *checker) findGhosts() {
 	a := &c.f.appends
-	for i := range a.len() {
+	found := 0
+	for i := 0; i < a.len() && found < mostGhosts; i++ {
 		if a.outcome[i] != Unknown {
 			continue
 		}
@@ -293,6 +298,7 @@ func (c *checker) findGhosts() {
 				c.ghosts = make(map[Log][]ghost)
 			}
 			c.ghosts[l] = append(c.ghosts[l], ghost{e, end})
+			found++
 		}
 	}
 }
