@@ -84,12 +84,15 @@ func (l *load) end() map[int][]uint64 {
 // until waits for n envelopes to have been stored.
 func (l *load) until(t *testing.T, n int64) {
 	t.Helper()
-	deadline := time.Now().Add(frameTimeout)
+	look := time.NewTicker(time.Millisecond)
+	defer look.Stop()
+	deadline := time.After(frameTimeout)
 	for l.n.Load() < n {
-		if time.Now().After(deadline) {
+		select {
+		case <-look.C:
+		case <-deadline:
 			t.Fatalf("%d of %d envelopes were stored in %v", l.n.Load(), n, frameTimeout)
 		}
-		time.Sleep(time.Millisecond)
 	}
 }
 
