@@ -1,6 +1,7 @@
 package backend
 
 import (
+	"encoding/hex"
 	"math"
 	"slices"
 	"sort"
@@ -176,4 +177,13 @@ func (b *inbox) rivals(p *publication, e *logged) (known []*logged, may bool) {
 	}
 	sort.Slice(known, func(i, k int) bool { return known[i].sequence < known[k].sequence })
 	return known, may || b.foreign
+}
+
+// id is the id of an inbox as an answer writes it: what stands behind the
+// kind of its topic.
+func (b *inbox) id() string {
+	if len(b.topic) == 0 {
+		return ""
+	}
+	return hex.EncodeToString([]byte(b.topic[1:]))
 }
