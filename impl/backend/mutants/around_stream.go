@@ -1,7 +1,6 @@
 package mutants
 
 import (
-	"slices"
 	"time"
 
 	"google.golang.org/protobuf/proto"
@@ -118,21 +117,6 @@ func aroundFrames(p *backend.Parts, make func() func(stream.Frame) []stream.Fram
 func afterFrame(p *backend.Parts, change func(stream.Frame) stream.Frame) {
 	aroundFrames(p, func() func(stream.Frame) []stream.Frame {
 		return func(f stream.Frame) []stream.Frame { return []stream.Frame{change(f)} }
-	})
-}
-
-// afterTargets changes the targets of each Applied and of a static Started.
-func afterTargets(p *backend.Parts, change func([]stream.Target) []stream.Target) {
-	afterFrame(p, func(f stream.Frame) stream.Frame {
-		switch f := f.(type) {
-		case stream.Applied:
-			f.Targets = change(slices.Clone(f.Targets))
-			return f
-		case stream.Started:
-			f.Targets = change(slices.Clone(f.Targets))
-			return f
-		}
-		return f
 	})
 }
 

@@ -86,15 +86,12 @@ type talk struct {
 	send   func(*backendv1.SubscribeRequest) error
 	close  func() error
 	frames chan string
-	rows   chan []string
-	// got are the rows by topic since the last note.
-	got map[string][]string
 }
 
 func (v *viewer) subscribe() (*talk, func()) {
 	ctx, cancel := context.WithCancel(v.ctx)
 	stream, err := v.b.Subscription.Subscribe(ctx)
-	k := &talk{v: v, frames: make(chan string, 100_000), got: make(map[string][]string)}
+	k := &talk{v: v, frames: make(chan string, 100_000)}
 	if err != nil {
 		k.frames <- failure(err)
 		return k, cancel
@@ -135,7 +132,7 @@ func (v *viewer) subscribe() (*talk, func()) {
 func (v *viewer) static(topics ...*backendv1.TopicQuery) (*talk, func()) {
 	ctx, cancel := context.WithCancel(v.ctx)
 	stream, err := v.b.Subscription.SubscribeStatic(ctx, &backendv1.SubscribeStaticRequest{Topics: topics})
-	k := &talk{v: v, frames: make(chan string, 100_000), got: make(map[string][]string)}
+	k := &talk{v: v, frames: make(chan string, 100_000)}
 	if err != nil {
 		k.frames <- failure(err)
 		return k, cancel

@@ -90,6 +90,11 @@ func (d *driver) look(ctx context.Context) (ended bool, err error) {
 	}
 	for _, e := range events {
 		if lost, ok := e.(transportLost); ok {
+			// A stream that was ended from outside also stops receiving; why it
+			// was ended says more.
+			if ctx.Err() != nil {
+				return true, context.Cause(ctx)
+			}
 			return true, lost.err
 		}
 		if _, ok := e.(Received); ok {

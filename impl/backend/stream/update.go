@@ -61,7 +61,7 @@ func (s *Session) apply(now time.Time, u *backendv1.SubscribeRequest_Update) {
 		// A topic that is on the stream stays as it is, whatever cursor is
 		// supplied (API-100).
 		if s.active[p.Topic] == nil {
-			c.new = append(c.new, &registration{topic: p.Topic, position: p.After})
+			c.new = append(c.new, &registration{topic: p.Topic, position: p.After, phase: unanswered})
 		}
 	}
 	if len(c.new) == 0 {
@@ -204,7 +204,7 @@ func (s *Session) openStatic(_ time.Time, request *backendv1.SubscribeStaticRequ
 	}
 	c := &change{new: make([]*registration, n)}
 	for i, p := range from {
-		c.new[i] = &registration{topic: p.Topic, position: p.After}
+		c.new[i] = &registration{topic: p.Topic, position: p.After, phase: unanswered}
 	}
 	s.register(c)
 }
