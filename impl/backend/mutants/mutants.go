@@ -117,6 +117,7 @@ func sequential() []Mutant {
 		newestLosesFlag(),
 		newestRepeats(),
 		largePageCut(),
+		streamsUnlimited(),
 		limitPublishedHalved(),
 		limitsUnpublished(),
 		textMissing(),
