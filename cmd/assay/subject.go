@@ -17,7 +17,7 @@ import (
 // subjectFlags say what is verified: an address, a command, or, with neither,
 // the built-in reference implementation.
 type subjectFlags struct {
-	target     string
+	targets    []string
 	spawn      string
 	tls        subject.TLSOptions
 	headers    []string
@@ -29,7 +29,7 @@ type subjectFlags struct {
 
 func bindSubject(set *pflag.FlagSet) *subjectFlags {
 	f := &subjectFlags{targetOnly: []string{"ca", "cert", "key", "server-name", "header", "hook"}}
-	set.StringVar(&f.target, "target", "", "verify what answers at this `ADDRESS`: grpc://host:port, or grpcs, http, https")
+	set.StringArrayVar(&f.targets, "target", nil, "verify what answers at this `ADDRESS`: grpc://host:port, or grpcs, http, https; repeatable for the instances of one backend")
 	set.StringVar(&f.spawn, "spawn", "", "verify what this shell `COMMAND` starts, with placeholders such as {listen} and {database}")
 	set.StringVar(&f.tls.CAFile, "ca", "", "trust the certificate authorities in this PEM `FILE`")
 	set.StringVar(&f.tls.CertFile, "cert", "", "present the certificate in this PEM `FILE`")
@@ -44,13 +44,13 @@ func bindSubject(set *pflag.FlagSet) *subjectFlags {
 
 // check finds what does not go together before anything starts.
 func (f *subjectFlags) check(set *pflag.FlagSet) error {
-	if f.target != "" && f.spawn != "" {
+	if len(f.targets) > 0 && f.spawn != "" {
 		return errors.New("--target and --spawn name two subjects: give one")
 	}
-	if f.target != "" && f.database != "" {
+	if len(f.targets) > 0 && f.database != "" {
 		return errors.New("--database is for subjects that this program starts: leave it out with --target")
 	}
-	if f.target == "" {
+	if len(f.targets) == 0 {
 		for _, name := range f.targetOnly {
 			if set.Changed(name) {
 				return fmt.Errorf("--%s is for a running subject: give --target too", name)
@@ -79,16 +79,20 @@ func (f *subjectFlags) source(ctx context.Context, p *program, s suite, note fun
 		}
 	}
 	nothing := func() error { return nil }
-	if f.target != "" {
-		endpoint, err := subject.ParseEndpoint(f.target, f.tls, f.headers)
-		if err != nil {
-			return opened{}, err
-		}
+	if len(f.targets) > 0 {
 		hooks, err := subject.ParseHooks(f.hooks)
 		if err != nil {
 			return opened{}, err
 		}
-		return opened{run.TargetSource{Target: subject.Target{Endpoint: endpoint, Probe: s.Probe, Timeout: f.ready, Hooks: hooks, Log: log}}, nothing}, nil
+		var all []subject.Target
+		for _, address := range f.targets {
+			endpoint, err := subject.ParseEndpoint(address, f.tls, f.headers)
+			if err != nil {
+				return opened{}, err
+			}
+			all = append(all, subject.Target{Endpoint: endpoint, Probe: s.Probe, Timeout: f.ready, Hooks: hooks, Log: log})
+		}
+		return opened{run.TargetSource{Target: all[0], Others: all[1:]}, nothing}, nil
 	}
 	shell, name := f.spawn, ""
 	if shell == "" {
@@ -134,7 +138,9 @@ func (f *subjectFlags) again() string {
 			parts = append(parts, flag+" "+quoted(value))
 		}
 	}
-	add("--target", f.target)
+	for _, address := range f.targets {
+		add("--target", address)
+	}
 	add("--spawn", f.spawn)
 	add("--ca", f.tls.CAFile)
 	add("--cert", f.tls.CertFile)
