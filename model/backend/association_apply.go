@@ -39,7 +39,7 @@ func (c Conditions) maxWallets() int {
 // Apply judges an update against a state: whether it applies cleanly, and to
 // what it leads (API-043, 044, 148). It changes nothing.
 func (c Conditions) Apply(s *Associations, u *IdentityUpdate) Ruling {
-	a := &application{Conditions: c, update: u}
+	a := &application{Conditions: c, update: u, texts: texts{update: u}}
 	r := Ruling{branches: a.run(s)}
 	wallets := countWallets(u) > 0
 	switch {
@@ -89,8 +89,9 @@ type application struct {
 	Conditions
 	update *IdentityUpdate
 	// asks is true when some contract signature of the update is for a chain to judge.
-	asks bool
-	keys []usedKey
+	asks  bool
+	keys  []usedKey
+	texts texts
 }
 
 // run follows every action on every state that the ones before it may leave.
@@ -148,7 +149,7 @@ func (a *application) proofs(act Action) []proof {
 	}
 	var out []proof
 	for _, s := range act.Signings() {
-		p := a.prove(a.update, s)
+		p := a.prove(a.update, s, &a.texts)
 		out = append(out, p)
 		a.keys = append(a.keys, p.key)
 		asked := s.OnChain() && !slices.ContainsFunc(p.findings, func(f finding) bool { return f.rule == RuleParts || f.anyCode })

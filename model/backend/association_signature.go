@@ -2,7 +2,6 @@ package backend
 
 import (
 	"fmt"
-	"strings"
 
 	"assay/model"
 )
@@ -41,14 +40,17 @@ func (u *IdentityUpdate) text(later int64) string {
 	case u.Flaw != SoundUpdate:
 		odd = string(u.Flaw)
 	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s%s %d %s", u.Variant, inbox, second, odd)
+	b := fmt.Appendf(make([]byte, 0, 64+32*len(u.Actions)), "%s%s %d %s", u.Variant, inbox, second, odd)
 	for _, a := range u.Actions {
-		if a.Kind != 0 {
-			fmt.Fprintf(&b, "; %s %s", a.Kind, a.named(u))
+		if a.Kind == 0 {
+			continue
+		}
+		id := a.named(u)
+		for _, part := range [...]string{"; ", a.Kind.String(), " ", id.party.Kind.String(), " ", id.party.Name, " ", string(id.party.Behaviour), " ", string(id.form)} {
+			b = append(b, part...)
 		}
 	}
-	return b.String()
+	return string(b)
 }
 
 // named is whom the action is about, in the spelling that it has in the text.
@@ -63,16 +65,30 @@ func (a Action) named(u *IdentityUpdate) identifier {
 	}
 }
 
-// prove judges one signature of an update by itself (section 5.2).
-func (c Conditions) prove(u *IdentityUpdate, s Signing) proof {
-	p := proof{by: identifier{party: s.Party}}
-	p.flaw(u, s)
-	p.variant(s)
-	later := int64(0)
+// texts are the texts that the signatures of one update are over, made when
+// they are first asked for: the right one, and that of the next second.
+type texts struct {
+	update *IdentityUpdate
+	made   [2]string
+}
+
+func (t *texts) of(s Signing) string {
+	later := 0
 	if s.Flaw == OverOtherText {
 		later = 1
 	}
-	p.key = s.key(u.text(later))
+	if t.made[later] == "" {
+		t.made[later] = t.update.text(int64(later))
+	}
+	return t.made[later]
+}
+
+// prove judges one signature of an update by itself (section 5.2).
+func (c Conditions) prove(u *IdentityUpdate, s Signing, over *texts) proof {
+	p := proof{by: identifier{party: s.Party}}
+	p.flaw(u, s)
+	p.variant(s)
+	p.key = s.key(over.of(s))
 	if s.OnChain() {
 		p.chain = chainMark{true, s.Chain}
 		c.asked(&p, s)

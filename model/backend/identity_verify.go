@@ -86,7 +86,7 @@ func (j *judge) verdict(x *exchange, e Verification) walletVerdict {
 	if e.Hash == Hash31 || e.Hash == Hash33 || e.Hash == HashEmpty {
 		return walletVerdict{invalid: true, refusable: true, unavailable: true}
 	}
-	p := c.prove(&IdentityUpdate{}, s)
+	p := c.prove(&IdentityUpdate{}, s, &texts{update: &IdentityUpdate{}})
 	for _, f := range p.findings {
 		switch {
 		case !f.sure():
