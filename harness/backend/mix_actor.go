@@ -35,11 +35,25 @@ func (m Mix) perform(ctx context.Context, s *Session, l run.Load, d *disturber) 
 		if !m.Redeem {
 			return nil
 		}
+		return m.redeem(ctx, a, b)
+	})
+}
+
+// lastCopies is how often everybody sends one envelope at once at the end.
+const lastCopies = 2
+
+// redeem sends the same envelope as everybody else, at the same moment, and then
+// again what was not answered.
+func (m Mix) redeem(ctx context.Context, a *actor, b *run.Barrier) error {
+	for i := range lastCopies {
 		if err := b.Wait(ctx); err != nil {
 			return err
 		}
-		return a.redeem(ctx)
-	})
+		if _, err := a.Publish(ctx, a.name, rules.Envelope{Log: m.Topics[0], Content: fmt.Sprint("last", i)}); err != nil {
+			return err
+		}
+	}
+	return a.redeem(ctx)
 }
 
 // Settle reads everything that the mix can have stored, after all actors: each
