@@ -64,8 +64,14 @@ type announcer struct {
 	done sync.WaitGroup
 }
 
-// announcePause is the least time between two notifications of one server.
-const announcePause = 2 * time.Millisecond
+// Between two notifications of one server there is a pause: at least this long,
+// and nine times as long as the last one took, so that on a database at its
+// limit they are a tenth of one connection's work and publishing is not held up
+// by what only saves others a poll.
+const (
+	leastPause = 2 * time.Millisecond
+	mostPause  = 50 * time.Millisecond
+)
 
 func announce(s *Store) *announcer {
 	ctx, stop := context.WithCancel(context.Background())
@@ -84,9 +90,10 @@ func announce(s *Store) *announcer {
 				return
 			case <-a.wake:
 			}
+			began := time.Now()
 			// A notification that fails is one that is lost: others poll.
 			_ = s.pool.Read(ctx, streaming.notify, nil)
-			pause.Reset(announcePause)
+			pause.Reset(min(max(leastPause, 9*time.Since(began)), mostPause))
 		}
 	})
 	return a
