@@ -19,11 +19,11 @@ func (a *application) step(b branch, act Action, proofs []proof) []branch {
 	}
 	switch act.Variant {
 	case KindUnknown:
-		b.may(RuleSpelling, model.Upstream, unsigned, "an "+string(act.Variant))
+		b.may(RuleSpelling, model.Upstream, unsigned, "an action: "+string(act.Variant))
 	case Checksummed:
-		b.may(RuleSpelling, model.Upstream, unsigned, "a subject's "+string(act.Variant))
+		b.may(RuleSpelling, model.Upstream, unsigned, "an action: "+string(act.Variant))
 	case Compressed:
-		b.may(RuleSpelling, model.Companion, unsigned, "a subject's "+string(act.Variant))
+		b.may(RuleSpelling, model.Companion, unsigned, "an action: "+string(act.Variant))
 	}
 	for _, p := range proofs {
 		for _, f := range p.findings {

@@ -241,7 +241,7 @@ func TestTheReadingThatASubjectShowsIsNoted(t *testing.T) {
 		"V has a chain":                     {func(h *story) { h.update("A", odd(ChainV)).answers(invalid(0, sig)) }, model.Upstream, "refuses a signature: V with a chain id"},
 		"somebody signs by a delegated key": {func(h *story) { h.update("A", odd(Delegated)).answers(invalid(0, iiu)) }, model.Companion, "refuses a signature: through a delegated key"},
 		"a key package has an odd credential": {func(h *story) { h.puts("A", packaging(package1)).answers(invalid(0, ReasonInvalidKeyPackage)) }, model.Companion,
-			"refuses a credential of X.509"},
+			"refuses a key package: credential of X.509"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := tell()

@@ -148,7 +148,7 @@ func (j *judge) openPackage(p *publication, s Sent) (string, bool) {
 	const old = time.Minute
 	switch {
 	case k.Variant != OrdinaryPackage:
-		return "a " + string(k.Variant), true
+		return "a key package: " + string(k.Variant), true
 	case !k.sound() && k.Lifetime == Current:
 		return fmt.Sprintf("a package of suite %d", k.suite()), true
 	case !k.sound():
