@@ -85,7 +85,7 @@ func (p *program) replay(c *cobra.Command, b file.Bundle, subjects *subjectFlags
 		// on a fresh one the same nonce gives the same bytes.
 		o.Nonce = b.Nonce
 	}
-	o.Suite, o.Source, o.Addresses, o.Choices, o.Progress = s.Suite, source.Source, []string{b.Scenario}, b.Choices, show.event
+	o.Suite, o.Source, o.Addresses, o.Choices, o.Progress = run.OnInstances(s.Suite, source.others), source.Source, []string{b.Scenario}, b.Choices, show.event
 	fresh := o.Nonce
 	sum := replayed{Runs: repeat, Requirement: string(b.Requirement), Assertion: b.Assertion, Scenario: b.Scenario}
 	for i := range repeat {

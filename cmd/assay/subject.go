@@ -67,6 +67,8 @@ func (f *subjectFlags) check(set *pflag.FlagSet) error {
 type opened struct {
 	run.Source
 	close func() error
+	// others are further instances of the same backend.
+	others []subject.Endpoint
 }
 
 // source finds the subject; for one that we start, the Postgres as well. What a
@@ -92,7 +94,8 @@ func (f *subjectFlags) source(ctx context.Context, p *program, s suite, note fun
 			}
 			all = append(all, subject.Target{Endpoint: endpoint, Probe: s.Probe, Timeout: f.ready, Hooks: hooks, Log: log})
 		}
-		return opened{run.TargetSource{Target: all[0], Others: all[1:]}, nothing}, nil
+		source := run.TargetSource{Target: all[0], Others: all[1:]}
+		return opened{Source: source, close: nothing, others: source.Instances()}, nil
 	}
 	shell, name := f.spawn, ""
 	if shell == "" {
@@ -109,7 +112,7 @@ func (f *subjectFlags) source(ctx context.Context, p *program, s suite, note fun
 		if f.database != "" {
 			return opened{}, errors.New("--database is given, but the command of --spawn has no placeholder {database} or {db_name} to receive one")
 		}
-		return opened{source, nothing}, nil
+		return opened{Source: source, close: nothing}, nil
 	}
 	server, err := postgres.Open(ctx, postgres.Options{URL: f.database})
 	if err != nil {
@@ -117,7 +120,7 @@ func (f *subjectFlags) source(ctx context.Context, p *program, s suite, note fun
 	}
 	note("Postgres: " + server.Source())
 	source.Postgres = server
-	return opened{source, server.Close}, nil
+	return opened{Source: source, close: server.Close}, nil
 }
 
 func wantsDatabase(c subject.Command) bool {

@@ -76,7 +76,7 @@ func (p *program) verify(ctx context.Context, s suite, subjects *subjectFlags, o
 	}
 	defer func() { err = errors.Join(err, source.close()) }()
 	show.note(fmt.Sprintf("seed %d, nonce %s", o.Seed, o.Nonce))
-	o.Source, o.Progress = source.Source, show.event
+	o.Suite, o.Source, o.Progress = run.OnInstances(o.Suite, source.others), source.Source, show.event
 	started := time.Now()
 	found, err := run.Verify(ctx, o)
 	if err != nil {

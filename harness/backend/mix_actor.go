@@ -49,7 +49,8 @@ func (m Mix) redeem(ctx context.Context, a *actor, b *run.Barrier) error {
 		if err := b.Wait(ctx); err != nil {
 			return err
 		}
-		if _, err := a.Publish(ctx, a.name, rules.Envelope{Log: m.Topics[0], Content: fmt.Sprint("last", i)}); err != nil {
+		e := rules.Envelope{Log: m.Topics[0], Content: fmt.Sprint("last", i)}
+		if _, err := a.Publish(ctx, a.name, e, e); err != nil {
 			return err
 		}
 	}
@@ -73,8 +74,9 @@ func (m Mix) Settle(ctx context.Context, s *Session, l run.Load) error {
 			}
 		}
 	}
+	whole := uint32(s.Limit("max_query_limit"))
 	for i, log := range logs {
-		limit := uint32(0)
+		limit := whole
 		if i == 0 && len(m.Pages) > 0 {
 			limit = settlePage // nobody writes any more, so every has_more can be told
 		}
@@ -82,10 +84,16 @@ func (m Mix) Settle(ctx context.Context, s *Session, l run.Load) error {
 			return err
 		}
 	}
+	if len(logs) > 0 { // and once from above the newest, where nothing is
+		above := a.cursors[logs[0]] + 1
+		if _, err := s.Query(ctx, a.name, 0, rules.Read{Log: logs[0], Cursor: &above}); err != nil {
+			return err
+		}
+	}
 	const together = 100
 	for from := 0; from < len(logs); from += together {
 		some := logs[from:min(from+together, len(logs))]
-		if err := a.page(ctx, some, false, 0); err != nil {
+		if err := a.page(ctx, some, false, whole); err != nil {
 			return err
 		}
 		if _, err := s.Newest(ctx, a.name, true, readsOf(some)...); err != nil {

@@ -1,17 +1,27 @@
 package run
 
-import "assay/harness/subject"
+import (
+	"context"
 
-// Instances is a Running that is more than one instance of a backend.
-type Instances interface {
-	// Others are the endpoints beside the first.
-	Others() []subject.Endpoint
+	"assay/harness/subject"
+)
+
+// OnInstances returns the suite with connections that reach further instances of
+// the same backend beside the one that a run starts or is given.
+func OnInstances(s Suite, others []subject.Endpoint) Suite {
+	if len(others) == 0 {
+		return s
+	}
+	return &onInstances{s, others}
 }
 
-// others lists the further instances of a subject, if it has any.
-func others(r Running) []subject.Endpoint {
-	if i, ok := r.(Instances); ok {
-		return i.Others()
-	}
-	return nil
+type onInstances struct {
+	Suite
+	others []subject.Endpoint
+}
+
+// Connect opens a client of all instances.
+func (s *onInstances) Connect(ctx context.Context, c Connection) (Client, error) {
+	c.Others = append(c.Others, s.others...)
+	return s.Suite.Connect(ctx, c)
 }

@@ -5,12 +5,13 @@ import (
 	"assay/model"
 )
 
-// proofAlone returns the smallest of a few obvious parts of a history in which
+// ProofAlone returns the smallest of a few obvious parts of a history in which
 // the same breach shows: the calls that prove it, or all calls of the stretch
 // from the first of them to the last. It judges a handful of small histories
 // where dropping call after call from a long one would judge hundreds of long
-// ones. When no part shows the breach it returns what it was given.
-func proofAlone(judge func(*history.History) model.Judged, h *history.History, breach model.Judgement) (*history.History, model.Judgement) {
+// ones. When no part shows the breach it returns what it was given. What it returns is a
+// good beginning for Reduce.
+func ProofAlone(judge func(*history.History) model.Judged, h *history.History, breach model.Judgement) (*history.History, model.Judgement) {
 	calls := map[int]bool{breach.Call: true}
 	first, last := len(h.Events), 0
 	for _, i := range breach.Breach.Events {

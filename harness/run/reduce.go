@@ -19,8 +19,7 @@ func findings(s Suite, sc Scenario, o *opened, h *history.History, j model.Judge
 			continue
 		}
 		seen[v.Assertion.Name] = true
-		part, same := proofAlone(s.Judge, h, v)
-		small, call := Reduce(s.Judge, part, same, judgeBudget)
+		small, call := Reduce(s.Judge, h, v, judgeBudget)
 		out = append(out, Finding{
 			Violation: verdict.Violation{Requirement: v.Assertion.Requirement, Assertion: v.Assertion.Name, Scenario: sc.Name, Session: o.label,
 				Expected: call.Breach.Expected, Got: call.Breach.Got, Call: call.Call, Events: call.Breach.Events},

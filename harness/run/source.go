@@ -25,7 +25,8 @@ type Sessions interface {
 // one backend.
 type TargetSource struct {
 	Target subject.Target
-	// Others are further instances, on the same database.
+	// Others are further instances, on the same database. They are probed here;
+	// OnInstances makes a suite use them.
 	Others []subject.Target
 }
 
@@ -47,6 +48,14 @@ func (s TargetSource) Access() spec.AccessSet {
 	return a
 }
 
+// Instances lists the endpoints beside the first.
+func (s TargetSource) Instances() (out []subject.Endpoint) {
+	for _, t := range s.Others {
+		out = append(out, t.Endpoint)
+	}
+	return out
+}
+
 // Shared is true: whatever runs there is somebody's.
 func (TargetSource) Shared() bool { return true }
 
@@ -59,24 +68,15 @@ func (s TargetSource) Start(ctx context.Context, c subject.Configuration) (Runni
 	if err != nil {
 		return nil, err
 	}
-	out := target{Remote: r}
 	for _, t := range s.Others {
-		o, err := t.Open(ctx, subject.Configuration{})
-		if err != nil {
+		if _, err := t.Open(ctx, subject.Configuration{}); err != nil {
 			return nil, fmt.Errorf("another instance: %w", err)
 		}
-		out.others = append(out.others, o.Endpoint())
 	}
-	return out, nil
+	return target{r}, nil
 }
 
-type target struct {
-	*subject.Remote
-	others []subject.Endpoint
-}
-
-// Others are the further instances of the backend.
-func (t target) Others() []subject.Endpoint { return t.others }
+type target struct{ *subject.Remote }
 
 func (target) NoReplica() bool { return false }
 func (target) Chain() Chain    { return nil }

@@ -233,7 +233,7 @@ func (r *runner) group(ctx context.Context, scenarios []Scenario, ready chan<- e
 			r.Progress(Event{Message: "stop the subject: " + err.Error(), Elapsed: time.Since(r.start)})
 		}
 	}()
-	client, err := r.Suite.Connect(ctx, Connection{Endpoint: running.Endpoint(), Others: others(running), Configuration: conf, NoReplica: running.NoReplica(), Direct: running.Owned(), Chain: running.Chain(), Seed: r.Seed, Nonce: r.Nonce, Rate: r.Rate})
+	client, err := r.Suite.Connect(ctx, Connection{Endpoint: running.Endpoint(), Configuration: conf, NoReplica: running.NoReplica(), Direct: running.Owned(), Chain: running.Chain(), Seed: r.Seed, Nonce: r.Nonce, Rate: r.Rate})
 	if err != nil {
 		return fail(err)
 	}

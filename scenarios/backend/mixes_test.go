@@ -28,7 +28,8 @@ func TestEveryMixFindsNothingOnTwoInstancesAndKeepsItsPromises(t *testing.T) {
 		}
 		targets = append(targets, subject.Target{Endpoint: e, Probe: s.Probe})
 	}
-	r, err := run.Verify(t.Context(), run.Options{Suite: s, Source: run.TargetSource{Target: targets[0], Others: targets[1:]},
+	source := run.TargetSource{Target: targets[0], Others: targets[1:]}
+	r, err := run.Verify(t.Context(), run.Options{Suite: run.OnInstances(s, source.Instances()), Source: source,
 		Seed: 3, Nonce: "two", Addresses: []string{"backend/mix"}, Profile: run.Quick, Stress: true})
 	if err != nil {
 		t.Fatal(err)
