@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 	"sync"
 	"time"
 
@@ -35,8 +36,15 @@ type driver struct {
 	work   sync.WaitGroup
 }
 
-// receiveAhead is how many frames may be received before the session looks.
-const receiveAhead = 64
+const (
+	// receiveAhead is how many frames may be received before the session looks.
+	// A frame may be as large as a request, so these are few; a client that
+	// sends faster is held up by its own connection.
+	receiveAhead = 4
+	// headsAtOnce is how many heads one statement reads: a full stream takes
+	// several, so that none comes near the time a statement may take.
+	headsAtOnce = 25_000
+)
 
 // drive runs a stream to its end and returns what the client is told. A nil
 // request opens a bidirectional stream.
@@ -132,11 +140,20 @@ func (d *driver) do(ctx context.Context, effects []Effect) (ended bool, err erro
 }
 
 func (d *driver) readHeads(ctx context.Context, e ReadHeads) {
-	var heads []int64
-	err := d.service.read(ctx, func() (err error) {
-		heads, err = d.service.Reads.Heads(ctx, e.Topics)
-		return err
-	})
+	heads := make([]int64, 0, len(e.Topics))
+	var err error
+	for topics := range slices.Chunk(e.Topics, headsAtOnce) {
+		err = d.service.read(ctx, func() error {
+			some, err := d.service.Reads.Heads(ctx, topics)
+			if err == nil {
+				heads = append(heads, some...)
+			}
+			return err
+		})
+		if err != nil {
+			break
+		}
+	}
 	if err == nil {
 		d.service.feed.Report(e.Topics, heads)
 	}
