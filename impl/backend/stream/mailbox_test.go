@@ -9,7 +9,7 @@ func said(events []Event) (out []string) {
 	for _, e := range events {
 		switch e := e.(type) {
 		case Arrived:
-			out = append(out, sayFrame(Messages{Rows: e.Rows}))
+			out = append(out, sayFrame(Messages(e)))
 		case Moved:
 			out = append(out, fmt.Sprintf("moved %s%d", name(e.Topic), e.Head))
 		default:
