@@ -15,16 +15,16 @@ type Disturbance struct {
 	// Times is how often it happens, spread evenly over the operations of all
 	// actors: when it happens follows from what was done and not from a clock.
 	Times int
-	// Do makes it happen and returns when the subject answers again. Calls that
-	// are under way meanwhile are hit by it; no new ones begin until it is over.
-	Do func(ctx context.Context) error
+	// Do makes it happen and returns when the subject answers again. Calls go on
+	// meanwhile, to be hit by it, until it says that the subject is gone; then no
+	// new ones begin before it returns.
+	Do func(ctx context.Context, gone func()) error
 }
 
 // PerformDisturbed is Perform with a disturbance.
 func (m Mix) PerformDisturbed(ctx context.Context, s *Session, l run.Load, d Disturbance) error {
 	every := max(1, len(l.Actors)*l.Operations/(d.Times+1))
-	u := &disturber{disturbance: d, every: every, over: make(chan struct{})}
-	close(u.over)
+	u := &disturber{disturbance: d, every: every}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	u.cancel = cancel
@@ -43,55 +43,53 @@ type disturber struct {
 	mu       sync.Mutex // guards the rest
 	finished int
 	times    int
-	over     chan struct{} // closed while nothing is going on
+	busy     bool          // a disturbance is going on
+	back     chan struct{} // not nil while the subject is gone; closed when it is back
 	err      error
 }
 
 // done counts an operation of any actor, starts a disturbance when it is due,
-// and waits for the end of one that another actor started. The actor that
-// starts it goes on: its next call is hit with those of the others.
+// and waits while the subject is gone.
 func (u *disturber) done(ctx context.Context) error {
 	if u == nil {
 		return nil
 	}
 	u.mu.Lock()
 	u.finished++
-	over := u.over
-	if u.finished%u.every == 0 && u.times < u.disturbance.Times && isOver(over) {
+	if u.finished%u.every == 0 && u.times < u.disturbance.Times && !u.busy {
 		u.times++
-		mine := make(chan struct{})
-		u.over = mine
-		u.running.Go(func() { u.disturb(ctx, mine) })
-		u.mu.Unlock()
+		u.busy = true
+		u.running.Go(func() { u.disturb(ctx) })
+	}
+	back := u.back
+	u.mu.Unlock()
+	if back == nil {
 		return nil
 	}
-	u.mu.Unlock()
 	select {
-	case <-over:
+	case <-back:
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
 }
 
-func isOver(over chan struct{}) bool {
-	select {
-	case <-over:
-		return true
-	default:
-		return false
-	}
-}
-
-func (u *disturber) disturb(ctx context.Context, over chan struct{}) {
-	defer close(over)
-	if err := u.disturbance.Do(ctx); err != nil {
-		err = fmt.Errorf("disturb the subject: %w", err)
+func (u *disturber) disturb(ctx context.Context) {
+	back := make(chan struct{})
+	err := u.disturbance.Do(ctx, func() {
 		u.mu.Lock()
-		u.err = err
-		u.mu.Unlock()
+		defer u.mu.Unlock()
+		u.back = back
+	})
+	if err != nil {
+		err = fmt.Errorf("disturb the subject: %w", err)
 		u.cancel(err)
 	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.err = errors.Join(u.err, err)
+	u.busy, u.back = false, nil
+	close(back)
 }
 
 func (u *disturber) failed() error {

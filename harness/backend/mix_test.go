@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"runtime"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -101,8 +102,7 @@ func TestActorsSpreadOverInstancesAndStayThere(t *testing.T) {
 // work has every actor of a load finish its operations under a disturbance.
 func work(t *testing.T, d Disturbance, actors, operations int) error {
 	t.Helper()
-	u := &disturber{disturbance: d, every: max(1, actors*operations/(d.Times+1)), over: make(chan struct{})}
-	close(u.over)
+	u := &disturber{disturbance: d, every: max(1, actors*operations/(d.Times+1))}
 	ctx, cancel := context.WithCancelCause(t.Context())
 	defer cancel(nil)
 	u.cancel = cancel
@@ -120,7 +120,7 @@ func work(t *testing.T, d Disturbance, actors, operations int) error {
 
 func TestADisturbanceHappensAsOftenAsAskedAndNeverTwiceAtOnce(t *testing.T) {
 	var times, at atomic.Int32
-	err := work(t, Disturbance{Times: 3, Do: func(context.Context) error {
+	err := work(t, Disturbance{Times: 3, Do: func(context.Context, func()) error {
 		if at.Add(1) > 1 {
 			t.Error("two at once")
 		}
@@ -135,9 +135,38 @@ func TestADisturbanceHappensAsOftenAsAskedAndNeverTwiceAtOnce(t *testing.T) {
 
 func TestADisturbanceThatFailsEndsTheMixWithItsReason(t *testing.T) {
 	gone := errors.New("nothing to kill")
-	if err := work(t, Disturbance{Times: 1, Do: func(context.Context) error { return gone }}, 3, 50); !errors.Is(err, gone) {
+	if err := work(t, Disturbance{Times: 1, Do: func(context.Context, func()) error { return gone }}, 3, 50); !errors.Is(err, gone) {
 		t.Errorf("error: %v", err)
 	}
+}
+
+func TestNoCallBeginsWhileTheSubjectIsGone(t *testing.T) {
+	var down atomic.Bool
+	u := &disturber{every: 1, cancel: func(error) {}, disturbance: Disturbance{Times: 1, Do: func(ctx context.Context, gone func()) error {
+		down.Store(true)
+		gone()
+		for range 1000 {
+			runtime.Gosched() // a while in which nobody may go on
+		}
+		down.Store(false)
+		return nil
+	}}}
+	if err := u.done(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for { // until the disturbance has said that the subject is gone, or is over
+		u.mu.Lock()
+		waiting, over := u.back != nil, !u.busy
+		u.mu.Unlock()
+		if waiting || over {
+			break
+		}
+		runtime.Gosched()
+	}
+	if err := u.done(t.Context()); err != nil || down.Load() {
+		t.Errorf("an actor went on while the subject was gone: %v", err)
+	}
+	u.running.Wait()
 }
 
 // inboxHistory writes a history of two inboxes in a few words.

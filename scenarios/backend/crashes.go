@@ -48,22 +48,24 @@ func crashes() []run.Scenario {
 }
 
 // disturbed performs the mix while do happens to the subject a few times.
-func (m mix) disturbed(times int, do func(ctx context.Context, r run.Running) error) func(context.Context, *run.Play) error {
+func (m mix) disturbed(times int, do func(ctx context.Context, r run.Running, gone func()) error) func(context.Context, *run.Play) error {
 	return func(ctx context.Context, p *run.Play) error {
 		return p.Storm(ctx, m.size(p, func(ctx context.Context, s *suite.Session, l run.Load) error {
-			return m.load.PerformDisturbed(ctx, s, l, suite.Disturbance{Times: times, Do: func(ctx context.Context) error { return do(ctx, p.Running()) }})
+			return m.load.PerformDisturbed(ctx, s, l, suite.Disturbance{Times: times, Do: func(ctx context.Context, gone func()) error { return do(ctx, p.Running(), gone) }})
 		}))
 	}
 }
 
 // kill ends the subject as a crash does and starts it again.
-func kill(ctx context.Context, r run.Running) error {
-	return errors.Join(r.Kill(), r.Restart(ctx))
+func kill(ctx context.Context, r run.Running, gone func()) error {
+	err := r.Kill()
+	gone()
+	return errors.Join(err, r.Restart(ctx))
 }
 
 // endSessions cuts the subject's connections to its database. A subject that
 // was given none is left alone: what the mix decides it decides all the same.
-func endSessions(ctx context.Context, r run.Running) error {
+func endSessions(ctx context.Context, r run.Running, _ func()) error {
 	s, ok := r.(run.Sessions)
 	if !ok {
 		return nil
@@ -84,6 +86,6 @@ func (m mix) cutting(ctx context.Context, p *run.Play) error {
 			return err
 		}
 		defer func() { err = errors.Join(err, line.Close()) }()
-		return m.load.PerformDisturbed(ctx, s.WithLine(line), l, suite.Disturbance{Times: times, Do: func(context.Context) error { return line.Cut() }})
+		return m.load.PerformDisturbed(ctx, s.WithLine(line), l, suite.Disturbance{Times: times, Do: func(context.Context, func()) error { return line.Cut() }})
 	}))
 }
