@@ -137,7 +137,8 @@ func (j Judged) Breaches() []Judgement {
 	return out
 }
 
-// Phase tells the two events of a call apart.
+// Phase tells the events of a call apart: an invoke, any number of messages
+// either way, a return.
 type Phase uint8
 
 const (
@@ -148,9 +149,13 @@ const (
 	Return
 	// Mark is something that happened beside the calls: a crash, a cut, a restart.
 	Mark
+	// Send is the moment before one more message of an open call leaves.
+	Send
+	// Receive is the moment after a message of an open call arrived.
+	Receive
 )
 
-var phaseNames = [...]string{"", "invoke", "return", "mark"}
+var phaseNames = [...]string{"", "invoke", "return", "mark", "send", "receive"}
 
 // String returns the word used in history files, or "invalid".
 func (p Phase) String() string {
@@ -167,7 +172,7 @@ func ParsePhase(s string) (Phase, error) {
 			return Phase(i), nil
 		}
 	}
-	return 0, fmt.Errorf("phase %q is unknown: use invoke, return or mark", s)
+	return 0, fmt.Errorf("phase %q is unknown: use invoke, return, mark, send or receive", s)
 }
 
 // Event is one line of a history.
@@ -180,8 +185,9 @@ type Event struct {
 	At time.Duration
 	// Actor is the name of the client that makes the call; its calls do not overlap.
 	Actor string
-	// Call is the call's number; its invoke and return events share it. Marks have 0.
+	// Call is the call's number; all events of the call share it. Marks have 0.
 	Call int
-	// Value is the suite's own value: a call for Invoke, a return for Return.
+	// Value is the suite's own value: a call for Invoke, a return for Return, a
+	// message of a stream for Send and Receive.
 	Value any
 }

@@ -15,7 +15,7 @@ type codec struct{}
 // Encode writes a call, a return or the terms.
 func (codec) Encode(e model.Event) (json.RawMessage, error) {
 	switch e.Value.(type) {
-	case *rules.Call, *rules.Return, *rules.Terms, *rules.Node:
+	case *rules.Call, *rules.Return, *rules.Request, *rules.Response, *rules.Terms, *rules.Node:
 		return json.Marshal(e.Value)
 	default:
 		return nil, fmt.Errorf("event %d holds a %T, which this suite has no form for", e.Index, e.Value)
@@ -31,6 +31,10 @@ func (codec) Decode(p model.Phase, data json.RawMessage) (any, error) {
 		v = new(rules.Call)
 	case model.Return:
 		v = new(rules.Return)
+	case model.Send:
+		v = new(rules.Request)
+	case model.Receive:
+		v = new(rules.Response)
 	case model.Mark:
 		v = new(rules.Terms)
 		if bytes.Contains(data, []byte(`"chain_routed"`)) {

@@ -116,6 +116,16 @@ func (a *Actor) Return(call int, value any) {
 	a.append(model.Event{Phase: model.Return, Actor: a.name, Call: call, Value: value})
 }
 
+// Send records that one more message of the open call is about to leave.
+func (a *Actor) Send(call int, value any) {
+	a.append(model.Event{Phase: model.Send, Actor: a.name, Call: call, Value: value})
+}
+
+// Receive records that a message of the open call arrived.
+func (a *Actor) Receive(call int, value any) {
+	a.append(model.Event{Phase: model.Receive, Actor: a.name, Call: call, Value: value})
+}
+
 // Mark records something beside the calls.
 func (a *Actor) Mark(value any) {
 	a.append(model.Event{Phase: model.Mark, Actor: a.name, Value: value})
@@ -148,8 +158,8 @@ func (r *Recorder) History() *History {
 }
 
 // Validate reports the first event that no history can hold: an unordered
-// index, a return without its invoke, two returns of one call, an actor whose
-// calls overlap.
+// index, a return without its invoke, two returns of one call, a message of a
+// call that is not open, an actor whose calls overlap.
 func (h *History) Validate() error {
 	type state struct {
 		actor    string
@@ -184,8 +194,16 @@ func (h *History) Validate() error {
 			}
 			c.returned = true
 			delete(open, e.Actor)
+		case model.Send, model.Receive:
+			c := calls[e.Call]
+			switch {
+			case c == nil || c.returned:
+				return fmt.Errorf("event %d is a message of call %d, which is not open", i, e.Call)
+			case c.actor != e.Actor:
+				return fmt.Errorf("event %d: actor %q has a message of call %d of actor %q", i, e.Actor, e.Call, c.actor)
+			}
 		default:
-			return fmt.Errorf("event %d has phase %v: use invoke, return or mark", i, e.Phase)
+			return fmt.Errorf("event %d has phase %v: use invoke, return, mark, send or receive", i, e.Phase)
 		}
 	}
 	return nil

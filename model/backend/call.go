@@ -17,6 +17,10 @@ const (
 	MethodConfiguration Method = "configuration"
 	MethodHealth        Method = "health"
 	MethodOther         Method = "other"
+	// MethodSubscribe is the bidirectional subscription, MethodStatic the static
+	// one. Such a call stays open while frames go back and forth.
+	MethodSubscribe Method = "subscribe"
+	MethodStatic    Method = "subscribe_static"
 	// MethodSettings asks nothing: it connects and reads the HTTP/2 settings.
 	MethodSettings Method = "settings"
 )
@@ -30,6 +34,9 @@ type Call struct {
 	Newest  *NewestCall  `json:"newest,omitempty"`
 	Lookup  *LookupCall  `json:"lookup,omitempty"`
 	Verify  *VerifyCall  `json:"verify,omitempty"`
+	// Static is what a static subscription asks for. A bidirectional one asks in
+	// frames and has no field.
+	Static *StaticCall `json:"static,omitempty"`
 	// Service is the name a health call asks for.
 	Service string `json:"service,omitempty"`
 	// Path is the gRPC path of MethodOther, "/package.Service/Method".
