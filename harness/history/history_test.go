@@ -43,6 +43,22 @@ func TestACallWithoutAReturnStaysOpen(t *testing.T) {
 	}
 }
 
+func TestMessagesOfAnOpenCallStandBetweenItsInvokeAndItsReturn(t *testing.T) {
+	r := history.NewRecorder(history.Header{}, func() time.Duration { return 0 })
+	a := r.Actor("A")
+	call := a.Invoke("open")
+	a.Send(call, "add")
+	a.Receive(call, "added")
+	a.Return(call, "over")
+	h := r.History()
+	if err := h.Validate(); err != nil || len(h.Events) != 4 || h.Events[1].Phase != model.Send || h.Events[2].Phase != model.Receive {
+		t.Errorf("%v, %+v", err, h.Events)
+	}
+	if rest := h.Without(map[int]bool{call: true}); len(rest.Events) != 0 {
+		t.Errorf("a call that was dropped left %+v", rest.Events)
+	}
+}
+
 func TestWithoutDropsCallsAndRenumbers(t *testing.T) {
 	r := history.NewRecorder(history.Header{}, func() time.Duration { return 0 })
 	a := r.Actor("A")
@@ -65,13 +81,16 @@ func TestAHistoryThatCannotHaveHappenedIsRefused(t *testing.T) {
 		events []model.Event
 		want   string
 	}{
-		"indices that skip":         {[]model.Event{event(1, model.Mark, "A", 0)}, "indices count up"},
-		"a return out of nothing":   {[]model.Event{event(0, model.Return, "A", 1)}, "never invoked"},
-		"two invokes of one call":   {[]model.Event{event(0, model.Invoke, "A", 1), event(1, model.Invoke, "B", 1)}, "a second time"},
-		"two returns of one call":   {[]model.Event{event(0, model.Invoke, "A", 1), event(1, model.Return, "A", 1), event(2, model.Return, "A", 1)}, "a second time"},
-		"calls of an actor overlap": {[]model.Event{event(0, model.Invoke, "A", 1), event(1, model.Invoke, "A", 2)}, "is open"},
-		"another actor's return":    {[]model.Event{event(0, model.Invoke, "A", 1), event(1, model.Return, "B", 1)}, "of actor"},
-		"an event without a phase":  {[]model.Event{{}}, "phase"},
+		"indices that skip":           {[]model.Event{event(1, model.Mark, "A", 0)}, "indices count up"},
+		"a return out of nothing":     {[]model.Event{event(0, model.Return, "A", 1)}, "never invoked"},
+		"two invokes of one call":     {[]model.Event{event(0, model.Invoke, "A", 1), event(1, model.Invoke, "B", 1)}, "a second time"},
+		"two returns of one call":     {[]model.Event{event(0, model.Invoke, "A", 1), event(1, model.Return, "A", 1), event(2, model.Return, "A", 1)}, "a second time"},
+		"calls of an actor overlap":   {[]model.Event{event(0, model.Invoke, "A", 1), event(1, model.Invoke, "A", 2)}, "is open"},
+		"another actor's return":      {[]model.Event{event(0, model.Invoke, "A", 1), event(1, model.Return, "B", 1)}, "of actor"},
+		"an event without a phase":    {[]model.Event{{}}, "phase"},
+		"a message of nothing":        {[]model.Event{event(0, model.Send, "A", 1)}, "not open"},
+		"a message after the end":     {[]model.Event{event(0, model.Invoke, "A", 1), event(1, model.Return, "A", 1), event(2, model.Receive, "A", 1)}, "not open"},
+		"a message of another's call": {[]model.Event{event(0, model.Invoke, "A", 1), event(1, model.Receive, "B", 1)}, "of actor"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := (&history.History{Events: c.events}).Validate()
