@@ -137,7 +137,7 @@ func TestReadNamesFileLineAndWhatItExpected(t *testing.T) {
 		{"a misspelt event field", head + invoke(0, `,"acter":"B"`), `f:2: expected an event with index`},
 		{"an index that skips", head + invoke(1, ""), "f:2: index is 1: expected 0"},
 		{"an index left out", head + `{"phase":"mark","at_ns":1,"value":{"word":"x"}}`, "f:2: index is missing: expected 0"},
-		{"an unknown phase", head + `{"index":0,"phase":"call"}`, `f:2: phase "call" is unknown: use invoke, return or mark`},
+		{"an unknown phase", head + `{"index":0,"phase":"call"}`, `f:2: phase "call" is unknown: use invoke, return, mark, send or receive`},
 		{"a time before the beginning", head + `{"index":0,"phase":"mark","at_ns":-1,"value":1}`, "f:2: at_ns is -1: expected nanoseconds"},
 		{"a call without a number", head + `{"index":0,"phase":"invoke","at_ns":1,"actor":"A","value":{"word":"x"}}`, "f:2: call is 0: expected the call's number, from 1"},
 		{"a call by nobody", head + `{"index":0,"phase":"invoke","at_ns":1,"call":1,"value":{"word":"x"}}`, "f:2: actor is empty"},
