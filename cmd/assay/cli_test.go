@@ -78,7 +78,7 @@ func TestBadInputSaysWhatWasExpectedAndEndsWithStatusTwo(t *testing.T) {
 		{"a history that is not there", []string{"check", missing}, "no such file or directory"},
 		{"no history", []string{"check"}, "assay check takes one history file or bundle, not 0 arguments"},
 		{"an empty history", []string{"check", empty}, empty + ":1: the file is empty"},
-		{"a bad line, by file and line", []string{"check", bad}, bad + `:2: phase "" is unknown: use invoke, return or mark`},
+		{"a bad line, by file and line", []string{"check", bad}, bad + `:2: phase "" is unknown: use invoke, return, mark, send or receive`},
 		{"a history where a bundle belongs", []string{"replay", bad}, "assay.bundle/v1"},
 		{"no repetition", []string{"replay", "--repeat", "0", bad}, "--repeat is 0: give a number from 1 to 1000000"},
 		{"an unknown mutant, with the nearest", []string{"mutants", "stukc"}, `mutant "stukc" of counter is unknown: list them with assay mutants --list; did you mean stuck?`},

@@ -27,7 +27,7 @@ func (m Mix) PerformDisturbed(ctx context.Context, s *Session, l run.Load, d Dis
 	u := &disturber{disturbance: d, every: every}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	u.cancel = cancel
+	u.ctx, u.cancel = ctx, cancel
 	err := m.perform(ctx, s, l, u)
 	u.running.Wait()
 	return errors.Join(u.failed(), err)
@@ -37,8 +37,11 @@ func (m Mix) PerformDisturbed(ctx context.Context, s *Session, l run.Load, d Dis
 type disturber struct {
 	disturbance Disturbance
 	every       int
-	cancel      context.CancelCauseFunc
-	running     sync.WaitGroup
+	// ctx is the mix's own: a disturbance goes on when the actors have finished,
+	// so that the subject is back for whoever comes next.
+	ctx     context.Context
+	cancel  context.CancelCauseFunc
+	running sync.WaitGroup
 
 	mu       sync.Mutex // guards the rest
 	finished int
@@ -59,7 +62,7 @@ func (u *disturber) done(ctx context.Context) error {
 	if u.finished%u.every == 0 && u.times < u.disturbance.Times && !u.busy {
 		u.times++
 		u.busy = true
-		u.running.Go(func() { u.disturb(ctx) })
+		u.running.Go(u.disturb)
 	}
 	back := u.back
 	u.mu.Unlock()
@@ -74,9 +77,9 @@ func (u *disturber) done(ctx context.Context) error {
 	}
 }
 
-func (u *disturber) disturb(ctx context.Context) {
+func (u *disturber) disturb() {
 	back := make(chan struct{})
-	err := u.disturbance.Do(ctx, func() {
+	err := u.disturbance.Do(u.ctx, func() {
 		u.mu.Lock()
 		defer u.mu.Unlock()
 		u.back = back

@@ -105,7 +105,7 @@ func work(t *testing.T, d Disturbance, actors, operations int) error {
 	u := &disturber{disturbance: d, every: max(1, actors*operations/(d.Times+1))}
 	ctx, cancel := context.WithCancelCause(t.Context())
 	defer cancel(nil)
-	u.cancel = cancel
+	u.ctx, u.cancel = ctx, cancel
 	err := run.Together(ctx, run.Everyone(actors), func(ctx context.Context, _ int, _ *run.Barrier) error {
 		for range operations {
 			if err := u.done(ctx); err != nil {
@@ -142,7 +142,7 @@ func TestADisturbanceThatFailsEndsTheMixWithItsReason(t *testing.T) {
 
 func TestNoCallBeginsWhileTheSubjectIsGone(t *testing.T) {
 	var down atomic.Bool
-	u := &disturber{every: 1, cancel: func(error) {}, disturbance: Disturbance{Times: 1, Do: func(ctx context.Context, gone func()) error {
+	u := &disturber{every: 1, ctx: t.Context(), cancel: func(error) {}, disturbance: Disturbance{Times: 1, Do: func(ctx context.Context, gone func()) error {
 		down.Store(true)
 		gone()
 		for range 1000 {
@@ -167,6 +167,26 @@ func TestNoCallBeginsWhileTheSubjectIsGone(t *testing.T) {
 		t.Errorf("an actor went on while the subject was gone: %v", err)
 	}
 	u.running.Wait()
+}
+
+func TestADisturbanceGoesOnWhenTheActorsHaveFinished(t *testing.T) {
+	actors, finish := context.WithCancel(t.Context())
+	begun, finished := make(chan struct{}), make(chan struct{})
+	u := &disturber{every: 1, ctx: t.Context(), cancel: func(error) {}, disturbance: Disturbance{Times: 1, Do: func(ctx context.Context, gone func()) error {
+		close(begun)
+		<-finished
+		return context.Cause(ctx)
+	}}}
+	if err := u.done(actors); err != nil {
+		t.Fatal(err)
+	}
+	<-begun
+	finish()
+	close(finished)
+	u.running.Wait()
+	if err := u.failed(); err != nil {
+		t.Errorf("the disturbance was cut short: %v", err)
+	}
 }
 
 // inboxHistory writes a history of two inboxes in a few words.
