@@ -54,6 +54,9 @@ func (p *parser) parse(line string) error {
 		return p.step(actor, strings.TrimSpace(rest), line)
 	}
 	word, rest, _ := strings.Cut(line, " ")
+	if e, ok := engines[word]; ok {
+		return p.engine(e, strings.TrimSpace(rest), line)
+	}
 	return p.heading(word, strings.Fields(rest))
 }
 
@@ -113,13 +116,14 @@ func (p *parser) heading(word string, args []string) error {
 		s.Exclusive = s.Exclusive || word == "exclusive"
 		s.Stress = s.Stress || word == "stress"
 	default:
-		return fmt.Errorf("%q begins no line: write decides, needs, limits, keepalive, profile, exclusive, stress, or a step \"ACTOR: verb …\"", word)
+		return fmt.Errorf("%q begins no line: write decides, needs, limits, keepalive, profile, exclusive, stress, release, cut, wait, or a step \"ACTOR: verb …\"", word)
 	}
 	return nil
 }
 
 func (p *parser) step(actor, rest, line string) error {
 	act, expect := cutExpect(rest)
+	act, words := cutOrder(act)
 	verb, args, _ := strings.Cut(act, " ")
 	if verb == "" {
 		return fmt.Errorf("actor %s does nothing: write a verb after the colon", actor)
@@ -129,6 +133,9 @@ func (p *parser) step(actor, rest, line string) error {
 		return err
 	}
 	s := Step{Line: p.line, Text: line, Actor: actor, Operation: op}
+	if err := order(words, &s); err != nil {
+		return err
+	}
 	if expect != "" {
 		if s.Expect, err = p.language.Expectation(expect); err != nil {
 			return err

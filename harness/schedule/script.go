@@ -44,6 +44,14 @@ type Step struct {
 	// Actor makes the call; "" for an engine step.
 	Actor     string
 	Operation Operation
+	// Hold is where the call stops, and the next line has its turn; nil for
+	// nowhere. On a Release it is where the actor stops next.
+	Hold *Hold
+	// Until is how far the call goes before the next line has its turn.
+	Until Until
+	// Engine is what the engine does, to Actors, when the step is no call.
+	Engine Engine
+	Actors []string
 	// Expect guards the step; nil when the line has none.
 	Expect Expectation
 }
