@@ -1,0 +1,201 @@
+package gate
+
+import (
+	"slices"
+	"time"
+
+	"assay/harness/gate/wire"
+)
+
+// Entry is what became of one statement. Times are since the gate began; 0 is
+// never.
+type Entry struct {
+	Statement
+	// Arrived is when its unit had come, Sent when the server was given it,
+	// Answered when the server was done with it, Replied when the client was
+	// given that.
+	Arrived  time.Duration `json:"arrived"`
+	Sent     time.Duration `json:"sent,omitempty"`
+	Answered time.Duration `json:"answered,omitempty"`
+	Replied  time.Duration `json:"replied,omitempty"`
+	// Outcome is the server's command tag, or the SQLSTATE of its error.
+	Outcome string `json:"outcome,omitempty"`
+	// Failed says that it was an error.
+	Failed bool `json:"failed,omitempty"`
+	// Status is what the server said of the transaction afterwards: I for
+	// none, T for open, E for failed.
+	Status string `json:"status,omitempty"`
+	// Stops are the holds it was stopped at.
+	Stops []Stop `json:"stops,omitempty"`
+	// Cut says that it was cut where it was stopped.
+	Cut bool `json:"cut,omitempty"`
+
+	tx *transaction
+}
+
+// Stop is a time spent at a hold.
+type Stop struct {
+	Hold  string        `json:"hold"`
+	From  time.Duration `json:"from"`
+	Until time.Duration `json:"until,omitempty"` // 0 while it lasts
+}
+
+// Recording collects what happens while it is on.
+type Recording struct {
+	gate *Gate
+
+	// Under the gate's lock.
+	entries []*Entry
+	limit   int
+	missed  int
+	on      bool
+}
+
+// Record begins a recording of at most limit statements.
+func (g *Gate) Record(limit int) *Recording {
+	r := &Recording{gate: g, limit: limit, on: true}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.recordings = append(g.recordings, r)
+	g.watching.Add(1)
+	return r
+}
+
+// Trace returns what was recorded so far, in the order of arrival, and how many
+// statements came after the recording was full. A transaction that showed only
+// later whose it is has that call's name throughout.
+func (r *Recording) Trace() (entries []Entry, missed int) {
+	r.gate.mu.Lock()
+	defer r.gate.mu.Unlock()
+	entries = make([]Entry, len(r.entries))
+	for i, e := range r.entries {
+		entries[i] = *e
+		entries[i].PID = e.PID
+		entries[i].Stops = slices.Clone(e.Stops)
+		entries[i].own(e.tx)
+	}
+	return entries, r.missed
+}
+
+// Stop ends the recording; what it holds stays.
+func (r *Recording) Stop() {
+	r.gate.mu.Lock()
+	defer r.gate.mu.Unlock()
+	if r.on {
+		r.on = false
+		r.gate.recordings = slices.DeleteFunc(r.gate.recordings, func(o *Recording) bool { return o == r })
+		r.gate.watching.Add(-1)
+	}
+}
+
+// own names whose the statement is.
+func (s *Statement) own(tx *transaction) {
+	s.Call, s.By = "", tx.by
+	if tx.call != nil {
+		s.Call = tx.call.Name()
+	}
+}
+
+// decide looks at the statements of a unit that have come: what they are, whose
+// they are, and which holds stop them.
+func (g *Gate) decide(s *session, u *unit, piece []wire.Execution) (before, after []match) {
+	if len(piece) == 0 {
+		return nil, nil
+	}
+	p := &s.requests.place
+	if s.requests.early == nil {
+		p.enter(s)
+	}
+	p.seen = u.seq
+	now := g.now()
+	statements := make([]Statement, len(piece))
+	for i, x := range piece {
+		statements[i] = p.next(s, g.points, x)
+		statements[i].Part, statements[i].Parts = i+1, len(piece)
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, st := range statements {
+		g.attribute(p.tx, st)
+	}
+	for i := range statements {
+		statements[i].own(p.tx)
+	}
+	kept := make([]Statement, len(statements))
+	for i, st := range statements {
+		kept[i] = st
+		kept[i].execution = wire.Execution{} // its values are in a buffer that goes on
+	}
+	for _, h := range g.holds {
+		for i, st := range statements {
+			if !h.matches(st, p.tx) {
+				continue
+			}
+			if h.rule.Side == Before {
+				before = append(before, match{h, kept[i]})
+			} else {
+				after = append(after, match{h, kept[i]})
+			}
+			break // the unit is held as one
+		}
+	}
+	for _, st := range kept {
+		e := &Entry{Statement: st, Arrived: now, tx: p.tx}
+		u.entries = append(u.entries, e)
+		for _, r := range g.recordings {
+			if len(r.entries) < r.limit {
+				r.entries = append(r.entries, e)
+			} else {
+				r.missed++
+			}
+		}
+	}
+	return before, after
+}
+
+// sent notes that the server is given what is there of a unit.
+func (g *Gate) sent(u *unit) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, e := range u.entries {
+		if e.Sent == 0 {
+			e.Sent = g.now()
+		}
+	}
+}
+
+// answered notes the end of the n-th statement of a unit. The simple protocol
+// may answer one text with several ends: the last counts, and an error for all.
+func (g *Gate) answered(u *unit, n int, m wire.Message) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if len(u.entries) == 0 {
+		return
+	}
+	e := u.entries[min(n, len(u.entries)-1)]
+	e.Answered = g.now()
+	switch m.Kind {
+	case wire.CommandComplete:
+		e.Outcome = wire.ReadTag(m.Body)
+	case wire.ErrorResponse:
+		e.Outcome, e.Failed = wire.ReadState(m.Body), true
+	}
+}
+
+// finished notes how the unit left the transaction.
+func (g *Gate) finished(u *unit, status []byte) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, e := range u.entries {
+		e.Status = string(status)
+	}
+}
+
+// replied notes that the client has the answer.
+func (g *Gate) replied(u *unit) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, e := range u.entries {
+		e.Replied = g.now()
+	}
+}
