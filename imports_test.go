@@ -112,7 +112,7 @@ func rules() []rule {
 		},
 		{
 			name: "pgx stays at the database", rooms: []string{"..."}, imports: direct,
-			except: append(under("impl/SUITE/store"), "impl/postgres", "harness/postgres"),
+			except: append(under("impl/SUITE/store"), "impl/postgres", "harness/postgres", "harness/gate"),
 			forbid: []string{"github.com/jackc/pgx/v5/..."},
 			reason: "the pipeline above the store interface must run on a simulated database too",
 		},

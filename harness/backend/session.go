@@ -176,6 +176,9 @@ func (s *Session) call(ctx context.Context, actor string, c *rules.Call, request
 	}
 	bounded, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
+	if err := announce(ctx, c); err != nil {
+		return nil, err
+	}
 	a := s.recorder.Actor(actor)
 	number := a.Invoke(c)
 	r := do(s.carrier(actor), bounded, request, s.headers...)

@@ -97,7 +97,10 @@ func (s *session) close(b *wire.Buffer) error {
 	if r.watched && (len(r.piece) > 0 || r.early != nil) {
 		return s.forward(b, true)
 	}
-	s.sent.Add(1)
+	if sent := s.sent.Add(1); r.watched && r.place.seen == sent-1 {
+		// It was looked at, and ran nothing: a statement was prepared.
+		r.place.seen = sent
+	}
 	return nil
 }
 

@@ -6,10 +6,11 @@ import (
 
 	"assay/harness/schedule"
 	"assay/harness/subject"
+	"assay/spec"
 )
 
 // FromScript makes a scenario of a parsed file. Its steps run one after the
-// other; an expectation that is not met ends it as inconclusive, because it did
+// other, or as its holds and waits say; an expectation that is not met ends it as inconclusive, because it did
 // not get where it meant to go. Only the model judges.
 func FromScript(name, file string, s *schedule.Script) (Scenario, error) {
 	sc := Scenario{Name: name, Summary: s.Summary, Decides: s.Decides, Needs: s.Needs, Exclusive: s.Exclusive, Stress: s.Stress, Source: file,
@@ -23,6 +24,21 @@ func FromScript(name, file string, s *schedule.Script) (Scenario, error) {
 			return Scenario{}, fmt.Errorf("%s: %w", file, err)
 		}
 		sc.From = from
+	}
+	if s.Forced() {
+		sc.Needs, sc.Forced = sc.Needs.With(spec.Gate), true
+		sc.Body = func(ctx context.Context, p *Play) error {
+			g, ok := p.Running().(Gated)
+			if !ok || g.Gate() == nil {
+				return errNoGate
+			}
+			session, err := p.Open("")
+			if err != nil {
+				return err
+			}
+			return perform(ctx, g.Gate(), session, file, s, stepLimit)
+		}
+		return sc, nil
 	}
 	sc.Body = func(ctx context.Context, p *Play) error {
 		session, err := p.Open("")

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"assay/harness/gate"
 	"assay/harness/postgres"
 	"assay/harness/subject"
 	"assay/spec"
@@ -89,6 +90,8 @@ type SpawnSource struct {
 	Command subject.Command
 	// Postgres gives the databases; it may be nil when the command asks for none.
 	Postgres *postgres.Server
+	// Points name the statements of a subject that tags none; nil for none.
+	Points *gate.Points
 	// Chain starts a chain RPC for a subject whose configuration asks for one;
 	// nil where the suite knows no chains.
 	Chain func(ctx context.Context) (Chain, error)
@@ -108,6 +111,9 @@ func (s SpawnSource) Describe() string {
 // takes one.
 func (s SpawnSource) Access() spec.AccessSet {
 	a := spec.AccessOf(spec.Wire, spec.Control)
+	if s.asksDatabase() {
+		a = a.With(spec.Gate)
+	}
 	if s.Chain != nil && s.Command.Uses("chain") {
 		a = a.With(spec.Chain)
 	}
@@ -117,13 +123,17 @@ func (s SpawnSource) Access() spec.AccessSet {
 // Shared is false: every start is a process and a database of its own.
 func (SpawnSource) Shared() bool { return false }
 
+func (s SpawnSource) asksDatabase() bool {
+	return s.Command.Uses("database") || s.Command.Uses("db_name")
+}
+
 // Supports reports whether the command has the placeholders a configuration needs.
 func (s SpawnSource) Supports(c subject.Configuration) error { return s.Command.Supports(c) }
 
 // Start creates a database and spawns the command on it.
 func (s SpawnSource) Start(ctx context.Context, c subject.Configuration) (Running, error) {
 	v := subject.Values{Configuration: c, KeepaliveMS: uint32(s.Keepalive.Milliseconds())}
-	sp := &spawned{noReplica: s.Command.Uses("database") || s.Command.Uses("db_name")}
+	sp := &spawned{noReplica: s.asksDatabase()}
 	if sp.noReplica {
 		if s.Postgres == nil {
 			return nil, errors.New("the command asks for a database and there is no Postgres to make one on")
@@ -133,7 +143,12 @@ func (s SpawnSource) Start(ctx context.Context, c subject.Configuration) (Runnin
 			return nil, fmt.Errorf("make a database for the subject: %w", err)
 		}
 		sp.database = db
-		v.DatabaseURL = db.URL()
+		if err := sp.openGate(db.URL(), s.Points); err != nil {
+			return nil, errors.Join(err, sp.drop(ctx))
+		}
+		if v.DatabaseURL, err = sp.gate.URL(db.URL()); err != nil {
+			return nil, errors.Join(err, sp.drop(ctx))
+		}
 	}
 	if c.Chain && s.Chain != nil {
 		chain, err := s.Chain(ctx)
@@ -157,6 +172,8 @@ func (s SpawnSource) Start(ctx context.Context, c subject.Configuration) (Runnin
 type spawned struct {
 	*subject.Process
 	database  *postgres.Database
+	gate      *gate.Gate
+	gateEnded chan error
 	chain     Chain
 	noReplica bool
 
@@ -235,12 +252,30 @@ func (s *spawned) Stop(ctx context.Context) error {
 	return errors.Join(s.Process.Stop(ctx), s.drop(ctx))
 }
 
+// Gate is what stands between the process and its database, nil for a process
+// without one.
+func (s *spawned) Gate() *gate.Gate { return s.gate }
+
+// openGate stands between the process and its database.
+func (s *spawned) openGate(database string, points *gate.Points) error {
+	g, err := gate.New(gate.Config{Listen: "127.0.0.1:0", Database: database, Points: points})
+	if err != nil {
+		return err
+	}
+	s.gate, s.gateEnded = g, make(chan error, 1)
+	go func() { s.gateEnded <- g.Serve(context.Background()) }()
+	return nil
+}
+
 // drop removes the database even when the run was cancelled: a run leaves
 // nothing behind.
 func (s *spawned) drop(ctx context.Context) error {
 	var ended error
 	if s.chain != nil {
 		ended = s.chain.Close()
+	}
+	if s.gate != nil {
+		ended = errors.Join(ended, s.gate.Close(), <-s.gateEnded)
 	}
 	if s.database == nil {
 		return ended

@@ -114,6 +114,9 @@ type Scenario struct {
 	// Stress marks storms and large limits, which run against a --target only
 	// when asked for.
 	Stress bool
+	// Forced scenarios hold the subject's statements at its database: each has
+	// its subject to itself while it runs, and leaves it to the next.
+	Forced bool
 	// From is the least profile that runs it; the zero value is Quick.
 	From Profile
 	// Body drives the subject. An error means that it could not do what it

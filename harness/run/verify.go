@@ -157,8 +157,11 @@ func (r *runner) groups(ctx context.Context, chosen []Scenario) error {
 	var order []string
 	for _, sc := range chosen {
 		key := sc.Configuration.Key()
-		if sc.Exclusive {
+		switch {
+		case sc.Exclusive:
 			key = "exclusive " + sc.Name
+		case sc.Forced:
+			key = "forced " + key
 		}
 		if byKey[key] == nil {
 			order = append(order, key)
@@ -242,6 +245,9 @@ func (r *runner) group(ctx context.Context, scenarios []Scenario, ready chan<- e
 		ready <- nil
 	}
 	g, gctx := errgroup.WithContext(ctx)
+	if scenarios[0].Forced {
+		g.SetLimit(1) // whose statement it is shows only while one schedule runs
+	}
 	for _, sc := range scenarios {
 		g.Go(func() error {
 			select {
