@@ -130,11 +130,19 @@ func parseLog(w []word) (rules.Log, []word, error) {
 	if err != nil {
 		return rules.Log{}, nil, err
 	}
-	return rules.Log{Kind: k, Name: w[1].text}, w[2:], nil
+	l := rules.Log{Kind: k, Name: w[1].text}
+	if k == rules.Identity {
+		inbox, err := parseInbox(w[1].text)
+		if err != nil {
+			return rules.Log{}, nil, err
+		}
+		l = inbox.Log()
+	}
+	return l, w[2:], nil
 }
 
 // parsePublish reads: KIND NAME ["content"] [FORM] [encoding E] [trailing N]
-// [outer NAME] [size N] [flaw "…"] [times N], …
+// [outer NAME] [size N] [flaw "…"] [times N] | identity INBOX UPDATE, …
 func parsePublish(words []word, cut bool) (schedule.Operation, error) {
 	var envelopes []rules.Envelope
 	for _, item := range items(words) {
@@ -156,6 +164,14 @@ func parseEnvelope(w []word) ([]rules.Envelope, error) {
 	l, w, err := parseLog(w)
 	if err != nil {
 		return nil, err
+	}
+	if l.Kind == rules.Identity {
+		inbox, err := rules.ParseInbox(l.Name)
+		if err != nil {
+			return nil, err
+		}
+		e, err := parseUpdate(inbox, w)
+		return []rules.Envelope{e}, err
 	}
 	e := rules.Envelope{Log: l}
 	times := 1
