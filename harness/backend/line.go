@@ -21,26 +21,38 @@ func (c *Client) dialOthers(endpoints []subject.Endpoint) error {
 	return nil
 }
 
-// via returns the connection that carries an actor's calls. An actor stays on
-// one instance, and which it is follows from its name alone.
-func (c *Client) via(actor string) *wire.Client {
+// instance says which instance of the backend carries an actor's calls, 0 for the
+// first. An actor stays on one instance, and which it is follows from its name alone.
+func (c *Client) instance(actor string) int {
 	if len(c.others) == 0 {
-		return c.wire
+		return 0
 	}
 	h := fnv.New32a()
 	h.Write([]byte(actor))
-	if n := int(h.Sum32() % uint32(len(c.others)+1)); n > 0 {
+	return int(h.Sum32() % uint32(len(c.others)+1))
+}
+
+// via returns the connection that carries an actor's calls.
+func (c *Client) via(actor string) *wire.Client {
+	if n := c.instance(actor); n > 0 {
 		return c.others[n-1]
 	}
 	return c.wire
 }
 
 // carrier returns the connection of the next call of an actor.
-func (s *Session) carrier(actor string) *wire.Client {
+func (s *Session) carrier(actor string) (*wire.Client, error) {
 	if s.line != nil {
-		return s.line.client()
+		return s.line.client(), nil
 	}
-	return s.client.via(actor)
+	if s.form == AsTarget {
+		return s.client.via(actor), nil
+	}
+	e := s.client.endpoint
+	if n := s.client.instance(actor); n > 0 {
+		e = s.client.connection.Others[n-1]
+	}
+	return s.client.forms.of(e, s.form)
 }
 
 // Line is a connection that can be cut under the calls it carries. The next

@@ -33,6 +33,10 @@ type Session struct {
 	timeout  time.Duration
 	// line, when not nil, carries the calls in place of the client's connections.
 	line *Line
+	// form says how the calls go, in native gRPC or a form of gRPC-Web.
+	form Form
+	// streams are the open subscriptions, shared by copies of the session.
+	streams *streams
 }
 
 var _ run.Session = (*Session)(nil)
@@ -163,30 +167,48 @@ func (s *Session) Other(ctx context.Context, actor, path string, message []byte)
 }
 
 func (s *Session) call(ctx context.Context, actor string, c *rules.Call, request []byte, do send) (*rules.Return, error) {
+	if s.streams.of(actor) != nil {
+		return nil, fmt.Errorf("%s by %s: %w", c.Method, actor, errSubscribed)
+	}
 	if err := s.client.wait(ctx); err != nil {
 		return nil, fmt.Errorf("wait for the rate: %w", err)
 	}
-	for _, h := range s.headers {
-		c.Headers = append(c.Headers, h.Name)
+	w, err := s.carrier(actor)
+	if err != nil {
+		return nil, err
 	}
-	sort.Strings(c.Headers)
-	timeout := s.timeout
-	if timeout == 0 {
-		timeout = callTimeout
-	}
-	bounded, cancel := context.WithTimeout(ctx, timeout)
+	c.Headers = s.headerNames()
+	bounded, cancel := context.WithTimeout(ctx, s.patience())
 	defer cancel()
 	if err := announce(ctx, c); err != nil {
 		return nil, err
 	}
 	a := s.recorder.Actor(actor)
 	number := a.Invoke(c)
-	r := do(s.carrier(actor), bounded, request, s.headers...)
+	r := do(w, bounded, request, s.headers...)
 	a.Return(number, &r)
 	if err := ctx.Err(); err != nil {
 		return &r, fmt.Errorf("%s by %s: %w", c.Method, actor, context.Cause(ctx))
 	}
 	return &r, nil
+}
+
+// headerNames are the names of the headers that every call carries, sorted.
+func (s *Session) headerNames() []string {
+	var out []string
+	for _, h := range s.headers {
+		out = append(out, h.Name)
+	}
+	sort.Strings(out)
+	return out
+}
+
+// patience is how long the session waits for one answer.
+func (s *Session) patience() time.Duration {
+	if s.timeout == 0 {
+		return callTimeout
+	}
+	return s.timeout
 }
 
 func (s *Session) ask(reads []rules.Read) []rules.Asked {
@@ -197,8 +219,12 @@ func (s *Session) ask(reads []rules.Read) []rules.Asked {
 	return out
 }
 
-// Close has nothing to release: the connection is the client's.
-func (s *Session) Close() error { return nil }
+// Close cancels the subscriptions that are still open, so that the history has
+// their end. The connections are the client's.
+func (s *Session) Close() error {
+	s.streams.close()
+	return nil
+}
 
 // names remembers which contents were published under which sequence ids, so
 // that scenarios can speak of positions and contents.

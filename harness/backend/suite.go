@@ -143,6 +143,8 @@ type Client struct {
 	connection run.Connection
 	limiter    *rate.Limiter
 	terms      rules.Terms
+	// forms reach the instances in other forms of the transport.
+	forms forms
 }
 
 // Session opens a namespace of its own: its topics derive from the run's seed
@@ -152,7 +154,7 @@ func (c *Client) Session(info run.SessionInfo) (run.Session, error) {
 	if info.Header.Session != "" {
 		scope += "#" + info.Header.Session
 	}
-	s := &Session{client: c, craft: craft.New(c.connection.Seed, c.connection.Nonce, scope), recorder: info.Recorder, names: newNames()}
+	s := &Session{client: c, craft: craft.New(c.connection.Seed, c.connection.Nonce, scope), recorder: info.Recorder, names: newNames(), streams: &streams{}}
 	if node, ok := c.connection.Chain.(*chain.Chain); ok {
 		s.craft, s.node = s.craft.WithChain(node), node
 		info.Recorder.Actor("harness").Mark(&rules.Node{Routed: true})
@@ -164,7 +166,7 @@ func (c *Client) Session(info run.SessionInfo) (run.Session, error) {
 
 // Close ends the connections.
 func (c *Client) Close() error {
-	errs := []error{c.wire.Close()}
+	errs := []error{c.wire.Close(), c.forms.close()}
 	for _, w := range c.others {
 		errs = append(errs, w.Close())
 	}

@@ -42,8 +42,18 @@ func (c *Crafter) Ask(r backend.Read) backend.Asked {
 // QueryRequest makes the QueryRequest of a call: entries in order, a cursor
 // exactly where one was meant, also when it is 0 or above INT64_MAX (API-004).
 func QueryRequest(q backend.QueryCall) []byte {
-	var out, entry []byte
-	for _, a := range q.Entries {
+	out := appendEntries(nil, 1, q.Entries)
+	if q.Limit != 0 {
+		out = protowire.AppendTag(out, 2, protowire.VarintType)
+		out = protowire.AppendVarint(out, uint64(q.Limit))
+	}
+	return out
+}
+
+// appendEntries writes TopicQuery messages.
+func appendEntries(out []byte, num protowire.Number, entries []backend.Asked) []byte {
+	var entry []byte
+	for _, a := range entries {
 		entry = entry[:0]
 		if !absent(a) {
 			entry = appendTopic(entry, 1, a.Topic)
@@ -58,12 +68,8 @@ func QueryRequest(q backend.QueryCall) []byte {
 				entry = protowire.AppendVarint(entry, *a.Cursor)
 			}
 		}
-		out = protowire.AppendTag(out, 1, protowire.BytesType)
+		out = protowire.AppendTag(out, num, protowire.BytesType)
 		out = protowire.AppendBytes(out, entry)
-	}
-	if q.Limit != 0 {
-		out = protowire.AppendTag(out, 2, protowire.VarintType)
-		out = protowire.AppendVarint(out, uint64(q.Limit))
 	}
 	return out
 }

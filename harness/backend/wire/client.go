@@ -26,6 +26,8 @@ const (
 	queryPath         = "/xmtp.backend.v1.QueryService/Query"
 	newestPath        = "/xmtp.backend.v1.QueryService/QueryNewest"
 	configurationPath = "/xmtp.backend.v1.ConfigurationService/GetConfiguration"
+	subscribePath     = "/xmtp.backend.v1.SubscriptionService/Subscribe"
+	staticPath        = "/xmtp.backend.v1.SubscriptionService/SubscribeStatic"
 	healthPath        = "/grpc.health.v1.Health/Check"
 )
 
@@ -35,6 +37,9 @@ type Options struct {
 	Header map[string][]string
 	// MaxReceive is the longest response message in bytes; 0 is DefaultMaxReceive.
 	MaxReceive int
+	// WebHTTP2 carries gRPC-Web calls over HTTP/2 in place of HTTP/1.1. Native
+	// calls go over HTTP/2 anyway.
+	WebHTTP2 bool
 }
 
 // Header is one header of one call.
@@ -50,14 +55,17 @@ type Client struct {
 	header     map[string][]string
 	maxReceive int
 	web        bool
+	webHTTP2   bool
 	conns      *connections
 	transport  transport
+	streams    *pool
+	seen       *interner
 }
 
 // Dial returns a client of the endpoint. It opens no connection: the first call
 // does. Close ends the connections of a client that is no longer needed.
 func Dial(e subject.Endpoint, o Options) (*Client, error) {
-	c := &Client{endpoint: e, maxReceive: o.MaxReceive, conns: &connections{}}
+	c := &Client{endpoint: e, maxReceive: o.MaxReceive, webHTTP2: o.WebHTTP2, conns: &connections{}, seen: &interner{}}
 	switch e.Scheme {
 	case "grpc", "grpcs":
 	case "http", "https":
@@ -78,6 +86,7 @@ func Dial(e subject.Endpoint, o Options) (*Client, error) {
 		}
 	}
 	c.transport = c.newTransport()
+	c.streams = newPool(c.dialNative)
 	return c, nil
 }
 

@@ -103,7 +103,7 @@ type transport interface {
 }
 
 func (c *Client) newTransport() transport {
-	if c.web {
+	if c.web && !c.webHTTP2 {
 		return c.newWeb()
 	}
 	return c.newNative()

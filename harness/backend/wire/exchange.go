@@ -72,15 +72,7 @@ func (c *Client) exchange(ctx context.Context, path string, request []byte, head
 
 // conclude puts message and status together.
 func conclude(resp *http.Response, b body) answer {
-	trailer := resp.Trailer
-	if b.web {
-		trailer = b.trailer
-	}
-	// A status without a message may come in the headers alone.
-	if len(trailer[statusHeader]) == 0 && !b.any {
-		trailer = resp.Header
-	}
-	a, err := readStatus(trailer)
+	a, err := statusOf(resp, &b)
 	a.wireLen = len(b.message)
 	switch {
 	case err != nil:
@@ -92,6 +84,19 @@ func conclude(resp *http.Response, b body) answer {
 	}
 	a.message = b.message
 	return a
+}
+
+// statusOf reads the status of a response that was read to its end.
+func statusOf(resp *http.Response, b *body) (answer, error) {
+	trailer := resp.Trailer
+	if b.web {
+		trailer = b.trailer
+	}
+	// A status without a message may come in the headers alone.
+	if len(trailer[statusHeader]) == 0 && !b.any {
+		trailer = resp.Header
+	}
+	return readStatus(trailer)
 }
 
 func (c *Client) request(path string, message []byte, header []Header) *http.Request {

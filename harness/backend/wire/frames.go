@@ -43,49 +43,71 @@ type body struct {
 	trailer  http.Header
 }
 
-// read reads to the end of the response. An error that is no *oddity is the
+// read reads to the end of a unary response. An error that is no *oddity is the
 // transport's.
 func (b *body) read() error {
+	for {
+		size, err := b.next()
+		if err == io.EOF {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		if b.messages > 1 {
+			// What a unary call answers twice cannot be used; the rest is not read.
+			return odd("more than one response message to a unary call")
+		}
+		if b.message, err = b.take(size); err != nil {
+			return err
+		}
+	}
+}
+
+// next reads up to the next message and returns the length it claims; io.EOF at
+// the end of the response in good order.
+func (b *body) next() (size int64, err error) {
 	for {
 		var prefix [prefixLength]byte
 		n, err := full(b.from, prefix[:])
 		b.any = b.any || n > 0
 		switch {
 		case err == io.EOF && n == 0:
-			return nil
+			return 0, io.EOF
 		case err == io.EOF:
-			return odd("the response ends within a frame's first %d bytes", prefixLength)
+			return 0, odd("the response ends within a frame's first %d bytes", prefixLength)
 		case err != nil:
-			return err
+			return 0, err
 		case b.trailer != nil:
-			return odd("the response goes on behind its trailer frame")
+			return 0, odd("the response goes on behind its trailer frame")
 		}
 		size := int64(binary.BigEndian.Uint32(prefix[1:]))
 		switch flag := prefix[0]; {
 		case flag == flagTrailer && b.web:
 			if err := b.readTrailer(size); err != nil {
-				return err
+				return 0, err
 			}
 			continue
 		case flag&flagCompressed != 0:
-			return odd("a compressed response, though the request offered no compression")
+			return 0, odd("a compressed response, though the request offered no compression")
 		case flag != 0:
-			return odd("a response frame with flag byte %#02x", flag)
+			return 0, odd("a response frame with flag byte %#02x", flag)
 		}
+		b.messages++
 		b.declared = int(size)
-		if b.messages++; b.messages > 1 {
-			// What a unary call answers twice cannot be used; the rest is not read.
-			return odd("more than one response message to a unary call")
-		}
-		if size > int64(b.max) {
-			return odd("a response message of %d bytes, above the %d bytes this client takes", size, b.max)
-		}
-		if b.message, err = take(b.from, int(size)); err == io.EOF {
-			return odd("the response ends within a message that claims %d bytes", size)
-		} else if err != nil {
-			return err
-		}
+		return size, nil
 	}
+}
+
+// take reads a message of the length that next returned.
+func (b *body) take(size int64) ([]byte, error) {
+	if size > int64(b.max) {
+		return nil, odd("a response message of %d bytes, above the %d bytes this client takes", size, b.max)
+	}
+	message, err := take(b.from, int(size))
+	if err == io.EOF {
+		return nil, odd("the response ends within a message that claims %d bytes", size)
+	}
+	return message, err
 }
 
 func (b *body) readTrailer(size int64) error {

@@ -11,6 +11,10 @@ func Path(m backend.Method) string {
 		return queryPath
 	case backend.MethodNewest:
 		return newestPath
+	case backend.MethodSubscribe:
+		return subscribePath
+	case backend.MethodStatic:
+		return staticPath
 	case backend.MethodConfiguration:
 		return configurationPath
 	case backend.MethodHealth:
