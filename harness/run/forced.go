@@ -175,10 +175,30 @@ func (f *forced) goes(ctx context.Context, p *party, step schedule.Step) error {
 	switch {
 	case step.Hold != nil:
 		return f.held(ctx, p, *step.Hold)
+	case step.AtMost > 0:
+		return f.patient(ctx, p, step)
 	case step.Until.Has(schedule.Blocked):
 		return f.blocked(ctx, p, step.Until)
 	}
 	return f.returned(ctx, p)
+}
+
+// patient waits as goes does, and no longer than the line says.
+func (f *forced) patient(ctx context.Context, p *party, step schedule.Step) error {
+	short, cancel := context.WithTimeout(ctx, step.AtMost)
+	defer cancel()
+	if step.Until.Has(schedule.Blocked) {
+		if err := f.blocked(short, p, step.Until); err == nil || short.Err() == nil {
+			return err
+		}
+		return context.Cause(ctx)
+	}
+	select {
+	case <-p.done:
+		return f.returned(ctx, p)
+	case <-short.Done():
+		return context.Cause(ctx)
+	}
 }
 
 // held waits until an actor stops at its hold.

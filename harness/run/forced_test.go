@@ -167,6 +167,13 @@ cut A
 wait A
 B: append two
 R: read         expect two`,
+		"nobody waits for ever for what cannot be seen": `
+A: append one   hold after insert
+B: append two   until returned or 20ms
+C: loose three  until blocked or returned or 20ms
+release A
+wait A B C
+R: read         expect one three two`,
 		"an actor that nobody released goes on at the end": `
 A: append one   hold before commit   expect stored`,
 	} {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Side says where at a point an actor is held.
@@ -53,7 +54,7 @@ const (
 // Has reports whether one of them is among those waited for.
 func (u Until) Has(one Until) bool { return u&one != 0 }
 
-// String is the wait as a line says it.
+// String is the wait as a line says it, without a time.
 func (u Until) String() string {
 	switch u {
 	case Blocked:
@@ -140,20 +141,27 @@ func order(words []string, st *Step) error {
 	return nil
 }
 
+const untils = "write until blocked, until returned, or both with an or between them, and at the end or a time such as 300ms"
+
 func until(words []string, st *Step) error {
 	for i, w := range words {
+		d, notTime := time.ParseDuration(w)
 		switch {
+		case st.AtMost > 0:
+			return fmt.Errorf("\"until %s\": the time comes last: %s", strings.Join(words, " "), untils)
 		case i%2 == 1 && w == "or":
 		case i%2 == 0 && w == "blocked":
 			st.Until |= Blocked
 		case i%2 == 0 && w == "returned":
 			st.Until |= Returned
+		case i%2 == 0 && i > 0 && notTime == nil && d > 0:
+			st.AtMost = d
 		default:
-			return fmt.Errorf("\"until %s\": write until blocked, until returned, or until blocked or returned", strings.Join(words, " "))
+			return fmt.Errorf("\"until %s\": %s", strings.Join(words, " "), untils)
 		}
 	}
 	if len(words)%2 == 0 {
-		return fmt.Errorf("\"until %s\" ends early: write until blocked, until returned, or until blocked or returned", strings.Join(words, " "))
+		return fmt.Errorf("\"until %s\" ends early: %s", strings.Join(words, " "), untils)
 	}
 	return nil
 }

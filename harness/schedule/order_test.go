@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"assay/harness/schedule"
 )
@@ -15,6 +16,7 @@ decides API-011
 A: say "one hold before x"      hold after publish.insert   expect one
 B: say "two"      until blocked or returned
 C: say "three"    until blocked
+D: say "four"     until returned or 300ms
 R: say read
 release A hold before commit 2
 release A until returned
@@ -31,10 +33,11 @@ wait A B
 		until  schedule.Until
 		engine schedule.Engine
 		actors []string
+		atMost time.Duration
 	}
 	var got []brief
 	for _, st := range s.Steps {
-		b := brief{actor: st.Actor, op: st.Operation, until: st.Until, engine: st.Engine, actors: st.Actors}
+		b := brief{actor: st.Actor, op: st.Operation, until: st.Until, engine: st.Engine, actors: st.Actors, atMost: st.AtMost}
 		if st.Hold != nil {
 			b.hold = st.Hold.String()
 		}
@@ -44,6 +47,7 @@ wait A B
 		{actor: "A", op: `"one hold before x"`, hold: "hold after publish.insert"},
 		{actor: "B", op: `"two"`, until: schedule.Blocked | schedule.Returned},
 		{actor: "C", op: `"three"`, until: schedule.Blocked},
+		{actor: "D", op: `"four"`, until: schedule.Returned, atMost: 300 * time.Millisecond},
 		{actor: "R", op: "read"},
 		{engine: schedule.Release, actors: []string{"A"}, hold: "hold before commit 2"},
 		{engine: schedule.Release, actors: []string{"A"}, until: schedule.Returned},
@@ -79,6 +83,9 @@ func TestABadOrderIsNamedWithWhatWasExpected(t *testing.T) {
 		"A: say x until":                     "say x until", // a word of the call
 		"A: say x until tomorrow":            "until blocked, until returned",
 		"A: say x until blocked or":          "ends early",
+		"A: say x until 300ms":               "until blocked, until returned",
+		"A: say x until returned or -1s":     "until blocked, until returned",
+		"A: say x until blocked or 1s or 2s": "the time comes last",
 		"A: say x until blocked returned":    "until blocked",
 		"release":                            "names no actor",
 		"release a":                          "is no actor",

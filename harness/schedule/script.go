@@ -6,7 +6,11 @@
 // file is read, so that a bad line is found before anything runs.
 package schedule
 
-import "assay/spec"
+import (
+	"time"
+
+	"assay/spec"
+)
 
 // Operation is a suite's parsed verb with its arguments.
 type Operation any
@@ -49,6 +53,10 @@ type Step struct {
 	Hold *Hold
 	// Until is how far the call goes before the next line has its turn.
 	Until Until
+	// AtMost, when not 0, is how long the next line waits for that; then it has
+	// its turn all the same. It is for what nobody can see: that a subject makes
+	// a call wait without the database's help.
+	AtMost time.Duration
 	// Engine is what the engine does, to Actors, when the step is no call.
 	Engine Engine
 	Actors []string
