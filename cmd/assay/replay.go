@@ -10,6 +10,9 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// maxRepeat bounds --repeat.
+const maxRepeat = 1_000_000
+
 // replayed is what replay --json writes.
 type replayed struct {
 	Runs        int    `json:"runs"`
@@ -42,8 +45,8 @@ Exit status: 1 when the violation is there again at least once, 0 when it is not
 		}
 	}
 	c.RunE = func(c *cobra.Command, args []string) error {
-		if repeat < 1 || repeat > 1_000_000 {
-			return fmt.Errorf("--repeat is %d: give a number from 1 to 1000000", repeat)
+		if repeat < 1 || repeat > maxRepeat {
+			return fmt.Errorf("--repeat is %d: give a number from 1 to %d", repeat, maxRepeat)
 		}
 		if err := subjects.check(c.Flags()); err != nil {
 			return err
@@ -79,32 +82,27 @@ func (p *program) replay(c *cobra.Command, b file.Bundle, subjects *subjectFlags
 	if !c.Flags().Changed("seed") {
 		o.Seed = b.Seed
 	}
-	given := c.Flags().Changed("nonce")
-	if !given && !source.Shared() {
+	if given := c.Flags().Changed("nonce"); !given && !source.Shared() {
 		// A shared subject has kept what the violation's run left under its nonce;
 		// on a fresh one the same nonce gives the same bytes.
 		o.Nonce = b.Nonce
 	}
 	o.Suite, o.Source, o.Addresses, o.Choices, o.Progress = run.OnInstances(s.Suite, source.others), source.Source, []string{b.Scenario}, b.Choices, show.event
-	fresh := o.Nonce
+	o.Repeat = repeat
+	found, err := run.Verify(c.Context(), o)
+	if err != nil {
+		return err
+	}
 	sum := replayed{Runs: repeat, Requirement: string(b.Requirement), Assertion: b.Assertion, Scenario: b.Scenario}
-	for i := range repeat {
-		if source.Shared() && !given && i > 0 {
-			o.Nonce = fmt.Sprintf("%s-%d", fresh, i)
-		}
-		found, err := run.Verify(c.Context(), o)
-		if err != nil {
-			return err
-		}
-		for _, f := range found.Findings {
-			if f.Requirement == b.Requirement && (f.Assertion == b.Assertion || len(b.Choices) > 0) {
-				// What was drawn, or raced for, shows one fault in more ways than one.
-				sum.Reproduced++
-				show.note(fmt.Sprintf("%s violated again: expected %s, got %s", f.Requirement, f.Expected, f.Got))
-				break
-			}
+	again := make(map[int]bool)
+	for _, f := range found.Findings {
+		if f.Requirement == b.Requirement && !again[f.Round] && (f.Assertion == b.Assertion || len(b.Choices) > 0) {
+			// What was drawn, or raced for, shows one fault in more ways than one.
+			again[f.Round] = true
+			show.note(fmt.Sprintf("%s violated again: expected %s, got %s", f.Requirement, f.Expected, f.Got))
 		}
 	}
+	sum.Reproduced = len(again)
 	show.end()
 	if sum.Reproduced > 0 {
 		p.status = statusFailed

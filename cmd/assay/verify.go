@@ -18,6 +18,7 @@ import (
 func (p *program) verifyCommand() *cobra.Command {
 	var out outputFlags
 	var list bool
+	var repeat int
 	c := &cobra.Command{
 		Use:   "verify [ADDRESS…]",
 		Short: "Judge a subject, requirement by requirement",
@@ -37,6 +38,7 @@ Placeholders of --spawn: {listen} {database} {db_host} {db_port} {db_user} {db_p
 	subjects := bindSubject(c.Flags())
 	effort := bindEffort(c.Flags())
 	out.bind(c.Flags())
+	c.Flags().IntVar(&repeat, "repeat", 1, "how often each scenario runs, on topics of its own each time")
 	c.Flags().BoolVar(&list, "list", false, "list the selected scenarios and run nothing")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if err := subjects.check(c.Flags()); err != nil {
@@ -46,6 +48,10 @@ Placeholders of --spawn: {listen} {database} {db_host} {db_port} {db_user} {db_p
 		if err != nil {
 			return err
 		}
+		if repeat < 1 || repeat > maxRepeat {
+			return fmt.Errorf("--repeat is %d: give a number from 1 to %d", repeat, maxRepeat)
+		}
+		options.Repeat = repeat
 		s, err := p.home(args)
 		if err != nil {
 			return err
@@ -81,6 +87,11 @@ func (p *program) verify(ctx context.Context, s suite, subjects *subjectFlags, o
 	found, err := run.Verify(ctx, o)
 	if err != nil {
 		return err
+	}
+	if o.Repeat > 1 {
+		for _, line := range rounds(found) {
+			show.note(line)
+		}
 	}
 	show.end()
 	if len(found.Scenarios) == 0 {

@@ -23,6 +23,8 @@ type Play struct {
 	// drawing from Seed.
 	Choices []byte
 
+	// round counts the times the scenario ran, from 0.
+	round   int
 	suite   Suite
 	client  Client
 	running Running
@@ -59,6 +61,9 @@ func (p *Play) Effort(quick, normal, exhaustive int) int {
 func (p *Play) Open(label string) (Session, error) {
 	h := p.header
 	h.Session = label
+	if p.round > 0 {
+		h.Session = fmt.Sprintf("%s#%d", label, p.round)
+	}
 	rec := history.NewRecorder(h, p.now)
 	s, err := p.client.Session(SessionInfo{Header: h, Recorder: rec})
 	if err != nil {

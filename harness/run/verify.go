@@ -28,6 +28,9 @@ type Options struct {
 	Profile   Profile
 	// Parallel is how many scenarios run at once; 0 means 8.
 	Parallel int
+	// Repeat is how often each scenario runs, on topics of its own each time; 0
+	// means once.
+	Repeat int
 	// Timeout bounds one scenario; 0 means two minutes.
 	Timeout time.Duration
 	// Stress allows storms and large limits against a shared subject.
@@ -78,7 +81,9 @@ type Result struct {
 
 // Finished is one scenario that ran.
 type Finished struct {
-	Name    string
+	Name string
+	// Round counts the times the scenario ran, from 0.
+	Round   int
 	Elapsed time.Duration
 	Calls   int
 	// Failure says why it could not do what it does; "" when it could.
@@ -91,6 +96,8 @@ type Finding struct {
 	verdict.Violation
 	History *history.History
 	Choices []byte
+	// Round is the one of [Options.Repeat] that showed it, from 0.
+	Round int
 }
 
 // Verify runs the selected scenarios against the source's subjects and
@@ -106,7 +113,7 @@ func Verify(ctx context.Context, o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &runner{Options: o, start: time.Now(), tally: verdict.NewTally(o.Suite.Catalogue(), o.Source.Access(), o.Suite.Ambient()), total: len(chosen)}
+	r := &runner{Options: o, start: time.Now(), tally: verdict.NewTally(o.Suite.Catalogue(), o.Source.Access(), o.Suite.Ambient()), total: len(chosen) * o.Repeat}
 	for _, sc := range chosen {
 		if err := r.tally.Promise(sc.Name, sc.Decides, sc.Touches); err != nil {
 			return nil, err
@@ -122,6 +129,7 @@ func (o Options) withDefaults() Options {
 	if o.Parallel <= 0 {
 		o.Parallel = 8
 	}
+	o.Repeat = max(o.Repeat, 1)
 	if o.Timeout <= 0 {
 		o.Timeout = 2 * time.Minute
 	}
@@ -150,23 +158,31 @@ type runner struct {
 // subjectsAtOnce bounds how many subjects are up at the same time.
 const subjectsAtOnce = 4
 
+// turn is one of the times that a scenario runs.
+type turn struct {
+	Scenario
+	round int
+}
+
 // groups runs scenarios, one subject for each configuration and for each
 // exclusive scenario.
 func (r *runner) groups(ctx context.Context, chosen []Scenario) error {
-	byKey := make(map[string][]Scenario)
+	byKey := make(map[string][]turn)
 	var order []string
 	for _, sc := range chosen {
-		key := sc.Configuration.Key()
-		switch {
-		case sc.Exclusive:
-			key = "exclusive " + sc.Name
-		case sc.Forced:
-			key = "forced " + key
+		for round := range r.Repeat {
+			key := sc.Configuration.Key()
+			switch {
+			case sc.Exclusive:
+				key = fmt.Sprintf("exclusive %s %d", sc.Name, round)
+			case sc.Forced:
+				key = "forced " + key
+			}
+			if byKey[key] == nil {
+				order = append(order, key)
+			}
+			byKey[key] = append(byKey[key], turn{sc, round})
 		}
-		if byKey[key] == nil {
-			order = append(order, key)
-		}
-		byKey[key] = append(byKey[key], sc)
 	}
 	// The default configuration first: it has the most to say, soonest.
 	sort.SliceStable(order, func(i, j int) bool { return order[i] == "" && order[j] != "" })
@@ -210,8 +226,8 @@ func ignoreCancel(err, known error) error {
 // group starts a subject, runs the scenarios on it and ends it. When ready is
 // not nil, a failure to start is sent there and ends the run; otherwise it
 // makes the group's scenarios inconclusive.
-func (r *runner) group(ctx context.Context, scenarios []Scenario, ready chan<- error) error {
-	conf := scenarios[0].Configuration
+func (r *runner) group(ctx context.Context, turns []turn, ready chan<- error) error {
+	conf := turns[0].Configuration
 	fail := func(err error) error {
 		if ready != nil {
 			ready <- err
@@ -220,7 +236,7 @@ func (r *runner) group(ctx context.Context, scenarios []Scenario, ready chan<- e
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		for _, sc := range scenarios {
+		for _, sc := range turns {
 			r.done(sc, nil, 0, err)
 		}
 		return nil
@@ -245,10 +261,10 @@ func (r *runner) group(ctx context.Context, scenarios []Scenario, ready chan<- e
 		ready <- nil
 	}
 	g, gctx := errgroup.WithContext(ctx)
-	if scenarios[0].Forced {
+	if turns[0].Forced {
 		g.SetLimit(1) // whose statement it is shows only while one schedule runs
 	}
-	for _, sc := range scenarios {
+	for _, sc := range turns {
 		g.Go(func() error {
 			select {
 			case r.slots <- struct{}{}:
@@ -263,7 +279,7 @@ func (r *runner) group(ctx context.Context, scenarios []Scenario, ready chan<- e
 }
 
 // scenario drives one scenario within its deadline and hands in what it saw.
-func (r *runner) scenario(ctx context.Context, sc Scenario, client Client, running Running) error {
+func (r *runner) scenario(ctx context.Context, sc turn, client Client, running Running) error {
 	begun := time.Now()
 	sctx, cancel := context.WithTimeoutCause(ctx, r.Timeout, fmt.Errorf("scenario %s did not end within %s", sc.Name, r.Timeout))
 	defer cancel()
@@ -280,10 +296,10 @@ func (r *runner) scenario(ctx context.Context, sc Scenario, client Client, runni
 		}()
 		sctx = gone
 	}
-	p := &Play{Scenario: sc, Profile: r.Profile, Seed: mix(r.Seed, sc.Name), Choices: r.Choices, suite: r.Suite, client: client, running: running,
+	p := &Play{Scenario: sc.Scenario, round: sc.round, Profile: r.Profile, Seed: mix(r.Seed, sc.Name), Choices: r.Choices, suite: r.Suite, client: client, running: running,
 		header: history.Header{Suite: r.Suite.Name(), Scenario: sc.Name, Seed: r.Seed, Nonce: r.Nonce, Subject: r.Source.Describe()},
 		now:    func() time.Duration { return time.Since(r.start) }}
-	err := body(sctx, sc, p)
+	err := body(sctx, sc.Scenario, p)
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
@@ -306,8 +322,8 @@ func body(ctx context.Context, sc Scenario, p *Play) (err error) {
 }
 
 // done judges what a scenario recorded and adds it to the tally.
-func (r *runner) done(sc Scenario, p *Play, elapsed time.Duration, failed error) {
-	f := Finished{Name: sc.Name, Elapsed: elapsed}
+func (r *runner) done(sc turn, p *Play, elapsed time.Duration, failed error) {
+	f := Finished{Name: sc.Name, Round: sc.round, Elapsed: elapsed}
 	if failed != nil {
 		f.Failure = failed.Error()
 	}
@@ -332,8 +348,11 @@ func (r *runner) done(sc Scenario, p *Play, elapsed time.Duration, failed error)
 				broken = err
 			}
 			r.mu.Unlock()
-			found = append(found, findings(r.Suite, sc, s, h, j)...)
+			found = append(found, findings(r.Suite, sc.Scenario, s, h, j)...)
 		}
+	}
+	for i := range found {
+		found[i].Round = sc.round
 	}
 	f.Breaches = len(found)
 	if u := (*Unmet)(nil); errors.As(failed, &u) && len(found) > 0 {
@@ -369,7 +388,10 @@ func (r *runner) done(sc Scenario, p *Play, elapsed time.Duration, failed error)
 func (r *runner) result(skipped []Skip) *Result {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	sort.Slice(r.finished, func(i, j int) bool { return r.finished[i].Name < r.finished[j].Name })
+	sort.Slice(r.finished, func(i, j int) bool {
+		a, b := r.finished[i], r.finished[j]
+		return a.Name < b.Name || a.Name == b.Name && a.Round < b.Round
+	})
 	sort.SliceStable(r.findings, func(i, j int) bool {
 		a, b := r.findings[i], r.findings[j]
 		if a.Requirement != b.Requirement {
