@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"time"
 
+	"assay/harness/gate"
 	"assay/harness/postgres"
 	"assay/harness/run"
 	"assay/harness/subject"
@@ -17,18 +19,21 @@ import (
 // subjectFlags say what is verified: an address, a command, or, with neither,
 // the built-in reference implementation.
 type subjectFlags struct {
-	targets    []string
-	spawn      string
-	tls        subject.TLSOptions
-	headers    []string
-	hooks      []string
-	database   string
-	ready      time.Duration
-	targetOnly []string // the flags that only mean something beside --target
+	targets      []string
+	spawn        string
+	tls          subject.TLSOptions
+	headers      []string
+	hooks        []string
+	database     string
+	gateListen   string
+	gateDatabase string
+	points       string
+	ready        time.Duration
+	targetOnly   []string // the flags that only mean something beside --target
 }
 
 func bindSubject(set *pflag.FlagSet) *subjectFlags {
-	f := &subjectFlags{targetOnly: []string{"ca", "cert", "key", "server-name", "header", "hook"}}
+	f := &subjectFlags{targetOnly: []string{"ca", "cert", "key", "server-name", "header", "hook", "gate-listen", "gate-database"}}
 	set.StringArrayVar(&f.targets, "target", nil, "verify what answers at this `ADDRESS`: grpc://host:port, or grpcs, http, https; repeatable for the instances of one backend")
 	set.StringVar(&f.spawn, "spawn", "", "verify what this shell `COMMAND` starts, with placeholders such as {listen} and {database}")
 	set.StringVar(&f.tls.CAFile, "ca", "", "trust the certificate authorities in this PEM `FILE`")
@@ -38,6 +43,9 @@ func bindSubject(set *pflag.FlagSet) *subjectFlags {
 	set.StringArrayVar(&f.headers, "header", nil, "send this header, `'name: value'`, with every call; repeatable")
 	set.StringArrayVar(&f.hooks, "hook", nil, "a command of the owner's, `name='command'`: restart, clock or limits; repeatable")
 	set.StringVar(&f.database, "database", "", "make databases on the Postgres at this `URL` instead of finding or starting one")
+	set.StringVar(&f.gateListen, "gate-listen", "", "stand between the subject and its database at this `ADDRESS`, such as :6543, where the subject expects its database")
+	set.StringVar(&f.gateDatabase, "gate-database", "", "the subject's database behind the gate, a Postgres `URL`")
+	set.StringVar(&f.points, "points", "", "name the subject's statements by the patterns in this `FILE`, as assay gate --learn writes it")
 	set.DurationVar(&f.ready, "ready-timeout", 30*time.Second, "how long the subject may take until it answers")
 	return f
 }
@@ -56,6 +64,12 @@ func (f *subjectFlags) check(set *pflag.FlagSet) error {
 				return fmt.Errorf("--%s is for a running subject: give --target too", name)
 			}
 		}
+	}
+	if (f.gateListen == "") != (f.gateDatabase == "") {
+		return errors.New("--gate-listen and --gate-database belong together: where the gate listens, and the database behind it")
+	}
+	if f.points != "" && len(f.targets) > 0 && f.gateListen == "" {
+		return errors.New("--points names statements at a gate: give --gate-listen and --gate-database too")
 	}
 	if f.ready <= 0 {
 		return fmt.Errorf("--ready-timeout is %s: give a duration above zero, such as 30s", f.ready)
@@ -81,6 +95,10 @@ func (f *subjectFlags) source(ctx context.Context, p *program, s suite, note fun
 		}
 	}
 	nothing := func() error { return nil }
+	points, err := f.readPoints()
+	if err != nil {
+		return opened{}, err
+	}
 	if len(f.targets) > 0 {
 		hooks, err := subject.ParseHooks(f.hooks)
 		if err != nil {
@@ -95,7 +113,16 @@ func (f *subjectFlags) source(ctx context.Context, p *program, s suite, note fun
 			all = append(all, subject.Target{Endpoint: endpoint, Probe: s.Probe, Timeout: f.ready, Hooks: hooks, Log: log})
 		}
 		source := run.TargetSource{Target: all[0], Others: all[1:]}
-		return opened{Source: source, close: nothing, others: source.Instances()}, nil
+		tidy := nothing
+		if f.gateListen != "" {
+			g, err := run.Stand(gate.Config{Listen: f.gateListen, Database: f.gateDatabase, Points: points})
+			if err != nil {
+				return opened{}, err
+			}
+			note("gate: listening at " + g.Addr().String())
+			source.Gate, tidy = g.Gate, g.Close
+		}
+		return opened{Source: source, close: tidy, others: source.Instances()}, nil
 	}
 	shell, name := f.spawn, ""
 	if shell == "" {
@@ -107,7 +134,7 @@ func (f *subjectFlags) source(ctx context.Context, p *program, s suite, note fun
 	}
 	command.Probe, command.ReadyTimeout, command.Log = s.Probe, f.ready, log
 	command.Env = []string{"ASSAY_SELF=" + p.self}
-	source := run.SpawnSource{Name: name, Command: command, Chain: s.chain, Keepalive: s.keepalive}
+	source := run.SpawnSource{Name: name, Command: command, Points: points, Chain: s.chain, Keepalive: s.keepalive}
 	if !wantsDatabase(command) {
 		if f.database != "" {
 			return opened{}, errors.New("--database is given, but the command of --spawn has no placeholder {database} or {db_name} to receive one")
@@ -121,6 +148,22 @@ func (f *subjectFlags) source(ctx context.Context, p *program, s suite, note fun
 	note("Postgres: " + server.Source())
 	source.Postgres = server
 	return opened{Source: source, close: server.Close}, nil
+}
+
+// readPoints reads the file of --points, nil for none.
+func (f *subjectFlags) readPoints() (*gate.Points, error) {
+	if f.points == "" {
+		return nil, nil
+	}
+	data, err := os.ReadFile(f.points)
+	if err != nil {
+		return nil, fmt.Errorf("--points: %w", err)
+	}
+	p, err := gate.ParsePoints(f.points, data)
+	if err != nil {
+		return nil, fmt.Errorf("--points: %w", err)
+	}
+	return p, nil
 }
 
 func wantsDatabase(c subject.Command) bool {
@@ -149,6 +192,11 @@ func (f *subjectFlags) again() string {
 	add("--cert", f.tls.CertFile)
 	add("--key", f.tls.KeyFile)
 	add("--server-name", f.tls.ServerName)
+	add("--gate-listen", f.gateListen)
+	if f.gateDatabase != "" {
+		parts = append(parts, "--gate-database …") // it may hold a password
+	}
+	add("--points", f.points)
 	if len(f.headers) > 0 {
 		parts = append(parts, "--header …")
 	}

@@ -146,9 +146,7 @@ func (f *forced) call(ctx context.Context, step schedule.Step) error {
 		if err := f.returned(ctx, p); err != nil {
 			return fmt.Errorf("its call of line %d: %w", p.step.Line, err)
 		}
-		if a, ok := step.Operation.(Asynchronous); !ok || !a.Asynchronous() {
-			p.forget()
-		}
+		p.forget()
 	}
 	p.begin(f, step)
 	return f.goes(ctx, p, step)
@@ -238,6 +236,10 @@ func (f *forced) returned(ctx context.Context, p *party) error {
 	case <-p.done:
 	case <-limit.Done():
 		return fmt.Errorf("%s did not return: %w%s", p.name, context.Cause(limit), f.waitsFor(p))
+	}
+	if !p.asynchronous() {
+		// Somebody who has returned lays no claim to what begins after.
+		p.forget()
 	}
 	if p.err != nil {
 		return p.err

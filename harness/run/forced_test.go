@@ -167,6 +167,14 @@ cut A
 wait A
 B: append two
 R: read         expect two`,
+		"somebody who returned lays no claim": `
+R: read
+A: append one   hold after insert
+release A until returned
+R: read
+A: append two   hold before commit
+R: read         expect one
+release A until returned`,
 		"nobody waits for ever for what cannot be seen": `
 A: append one   hold after insert
 B: append two   until returned or 20ms

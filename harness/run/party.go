@@ -72,7 +72,7 @@ func (p *party) announce(f *forced, c Content) error {
 				own.Own = without(own.Own, other.content.Own)
 			}
 		}
-		p.call = f.gate.Call(gate.Claim{Name: p.label(), Content: own.Own, Admission: true})
+		p.call = f.gate.Call(gate.Claim{Name: p.label(), Content: own.Own, Admission: !p.asynchronous()})
 		if p.stop != nil {
 			err = p.stop.put(f, p, *p.step.Hold)
 		}

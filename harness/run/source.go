@@ -29,6 +29,8 @@ type TargetSource struct {
 	// Others are further instances, on the same database. They are probed here;
 	// OnInstances makes a suite use them.
 	Others []subject.Target
+	// Gate is what its owner put between it and its database, nil for nothing.
+	Gate *gate.Gate
 }
 
 // Describe names the addresses.
@@ -40,11 +42,15 @@ func (s TargetSource) Describe() string {
 	return out
 }
 
-// Access is the wire, and control where the owner gave a restart hook.
+// Access is the wire, control where the owner gave a restart hook, and the gate
+// where there is one.
 func (s TargetSource) Access() spec.AccessSet {
 	a := spec.AccessOf(spec.Wire)
 	if s.Target.Hooks.Has(subject.HookRestart) {
 		a = a.With(spec.Control)
+	}
+	if s.Gate != nil {
+		a = a.With(spec.Gate)
 	}
 	return a
 }
@@ -74,13 +80,17 @@ func (s TargetSource) Start(ctx context.Context, c subject.Configuration) (Runni
 			return nil, fmt.Errorf("another instance: %w", err)
 		}
 	}
-	return target{r}, nil
+	return target{r, s.Gate}, nil
 }
 
-type target struct{ *subject.Remote }
+type target struct {
+	*subject.Remote
+	gate *gate.Gate
+}
 
-func (target) NoReplica() bool { return false }
-func (target) Chain() Chain    { return nil }
+func (target) NoReplica() bool    { return false }
+func (target) Chain() Chain       { return nil }
+func (t target) Gate() *gate.Gate { return t.gate }
 
 // SpawnSource starts subjects by a shell command, each on a database of its own.
 type SpawnSource struct {
@@ -143,7 +153,7 @@ func (s SpawnSource) Start(ctx context.Context, c subject.Configuration) (Runnin
 			return nil, fmt.Errorf("make a database for the subject: %w", err)
 		}
 		sp.database = db
-		if err := sp.openGate(db.URL(), s.Points); err != nil {
+		if sp.gate, err = Stand(gate.Config{Listen: "127.0.0.1:0", Database: db.URL(), Points: s.Points}); err != nil {
 			return nil, errors.Join(err, sp.drop(ctx))
 		}
 		if v.DatabaseURL, err = sp.gate.URL(db.URL()); err != nil {
@@ -172,8 +182,7 @@ func (s SpawnSource) Start(ctx context.Context, c subject.Configuration) (Runnin
 type spawned struct {
 	*subject.Process
 	database  *postgres.Database
-	gate      *gate.Gate
-	gateEnded chan error
+	gate      *Standing
 	chain     Chain
 	noReplica bool
 
@@ -254,17 +263,11 @@ func (s *spawned) Stop(ctx context.Context) error {
 
 // Gate is what stands between the process and its database, nil for a process
 // without one.
-func (s *spawned) Gate() *gate.Gate { return s.gate }
-
-// openGate stands between the process and its database.
-func (s *spawned) openGate(database string, points *gate.Points) error {
-	g, err := gate.New(gate.Config{Listen: "127.0.0.1:0", Database: database, Points: points})
-	if err != nil {
-		return err
+func (s *spawned) Gate() *gate.Gate {
+	if s.gate == nil {
+		return nil
 	}
-	s.gate, s.gateEnded = g, make(chan error, 1)
-	go func() { s.gateEnded <- g.Serve(context.Background()) }()
-	return nil
+	return s.gate.Gate
 }
 
 // drop removes the database even when the run was cancelled: a run leaves
@@ -275,7 +278,7 @@ func (s *spawned) drop(ctx context.Context) error {
 		ended = s.chain.Close()
 	}
 	if s.gate != nil {
-		ended = errors.Join(ended, s.gate.Close(), <-s.gateEnded)
+		ended = errors.Join(ended, s.gate.Close())
 	}
 	if s.database == nil {
 		return ended
