@@ -164,6 +164,14 @@ type turn struct {
 	round int
 }
 
+// name tells the times apart: each draws anew.
+func (t turn) name() string {
+	if t.round == 0 {
+		return t.Name
+	}
+	return fmt.Sprintf("%s#%d", t.Name, t.round)
+}
+
 // groups runs scenarios, one subject for each configuration and for each
 // exclusive scenario.
 func (r *runner) groups(ctx context.Context, chosen []Scenario) error {
@@ -296,7 +304,7 @@ func (r *runner) scenario(ctx context.Context, sc turn, client Client, running R
 		}()
 		sctx = gone
 	}
-	p := &Play{Scenario: sc.Scenario, round: sc.round, Profile: r.Profile, Seed: mix(r.Seed, sc.Name), Choices: r.Choices, suite: r.Suite, client: client, running: running,
+	p := &Play{Scenario: sc.Scenario, round: sc.round, Profile: r.Profile, Seed: mix(r.Seed, sc.name()), Choices: r.Choices, suite: r.Suite, client: client, running: running,
 		header: history.Header{Suite: r.Suite.Name(), Scenario: sc.Name, Seed: r.Seed, Nonce: r.Nonce, Subject: r.Source.Describe()},
 		now:    func() time.Duration { return time.Since(r.start) }}
 	err := body(sctx, sc.Scenario, p)
