@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -21,7 +20,7 @@ var _ schedule.Language = Language{}
 // operation is one parsed verb: it runs against a session.
 type operation func(ctx context.Context, s *Session, actor string) (*rules.Return, error)
 
-const verbs = "publish, publish-cut, query, newest, configuration, health or call"
+const verbs = "publish, publish-cut, query, newest, configuration, health, call, " + streamVerbs
 
 // Operation parses a verb and its arguments.
 func (Language) Operation(verb, arguments string) (schedule.Operation, error) {
@@ -58,6 +57,9 @@ func (Language) Operation(verb, arguments string) (schedule.Operation, error) {
 			return s.Other(ctx, actor, path, nil)
 		}), nil
 	default:
+		if op, err := parseStreamVerb(verb, words); op != nil || err != nil {
+			return op, err
+		}
 		return nil, fmt.Errorf("verb %q is unknown: use %s", verb, verbs)
 	}
 }
@@ -71,11 +73,14 @@ func none(verb string, words []word) error {
 
 // Perform runs a parsed operation.
 func (s *Session) Perform(ctx context.Context, actor string, op schedule.Operation) (any, error) {
-	do, ok := op.(operation)
-	if !ok {
+	switch do := op.(type) {
+	case operation:
+		return do(ctx, s, actor)
+	case streamOperation:
+		return do(ctx, s, actor)
+	default:
 		return nil, fmt.Errorf("operation %T is not of the backend suite", op)
 	}
-	return do(ctx, s, actor)
 }
 
 // word is one token: quoted text, a comma, or a bare word.
@@ -138,11 +143,15 @@ func parseLog(w []word) (rules.Log, []word, error) {
 		}
 		l = inbox.Log()
 	}
+	if p, err := parseParty(w[1].text); err == nil && k == rules.KeyPackage && p.Kind == rules.Installation {
+		l = p.Log()
+	}
 	return l, w[2:], nil
 }
 
 // parsePublish reads: KIND NAME ["content"] [FORM] [encoding E] [trailing N]
-// [outer NAME] [size N] [flaw "…"] [times N] | identity INBOX UPDATE, …
+// [outer NAME] [size N] [flaw "…"] [times N] | identity INBOX UPDATE |
+// key-package INSTALLATION of INBOX [number N], …
 func parsePublish(words []word, cut bool) (schedule.Operation, error) {
 	var envelopes []rules.Envelope
 	for _, item := range items(words) {
@@ -160,8 +169,8 @@ func parsePublish(words []word, cut bool) (schedule.Operation, error) {
 	}), nil
 }
 
-func parseEnvelope(w []word) ([]rules.Envelope, error) {
-	l, w, err := parseLog(w)
+func parseEnvelope(item []word) ([]rules.Envelope, error) {
+	l, w, err := parseLog(item)
 	if err != nil {
 		return nil, err
 	}
@@ -171,6 +180,10 @@ func parseEnvelope(w []word) ([]rules.Envelope, error) {
 			return nil, err
 		}
 		e, err := parseUpdate(inbox, w)
+		return []rules.Envelope{e}, err
+	}
+	if l.Kind == rules.KeyPackage && len(w) > 0 && !w[0].quoted && w[0].text == "of" {
+		e, err := parsePackage(item[1].text, w[1:])
 		return []rules.Envelope{e}, err
 	}
 	e := rules.Envelope{Log: l}
@@ -371,137 +384,4 @@ func parseNewest(words []word) (schedule.Operation, error) {
 		}
 		return s.Newest(ctx, actor, full, resolved...)
 	}), nil
-}
-
-// expectation is what a step meant to reach.
-type expectation struct {
-	code     rules.Code
-	reason   *rules.Reason
-	index    *int // -1: no index
-	contents []string
-	nothing  bool
-	rows     *int
-	more     *bool
-}
-
-// Expectation parses: OK | CODE [REASON] [at N | without index] | "content" … |
-// nothing | N rows | more | no more.
-func (Language) Expectation(text string) (schedule.Expectation, error) {
-	words, err := split(text)
-	if err != nil {
-		return nil, err
-	}
-	e := &expectation{code: rules.OK}
-	for i := 0; i < len(words); i++ {
-		w := words[i]
-		next := func() string {
-			if i+1 < len(words) {
-				return words[i+1].text
-			}
-			return ""
-		}
-		switch {
-		case w.quoted:
-			e.contents = append(e.contents, w.text)
-		case w.text == "," || w.text == "and":
-		case w.text == "nothing":
-			e.nothing = true
-		case w.text == "more":
-			yes := true
-			e.more = &yes
-		case w.text == "no" && next() == "more":
-			no := false
-			e.more = &no
-			i++
-		case next() == "rows":
-			n, err := strconv.Atoi(w.text)
-			if err != nil {
-				return nil, fmt.Errorf("%q rows: write a number", w.text)
-			}
-			e.rows = &n
-			i++
-		case w.text == "at":
-			n, err := strconv.Atoi(next())
-			if err != nil {
-				return nil, fmt.Errorf("at %q: write the index of an envelope", next())
-			}
-			e.index = &n
-			i++
-		case w.text == "without" && next() == "index":
-			n := -1
-			e.index = &n
-			i++
-		default:
-			if c, err := rules.ParseCode(w.text); err == nil {
-				e.code = c
-			} else if r, err := rules.ParseReason(w.text); err == nil {
-				e.reason = &r
-			} else {
-				return nil, fmt.Errorf("%q is no expectation: write a status code, a reason, at N, without index, \"content\", nothing, N rows, more, or no more", w.text)
-			}
-		}
-	}
-	return e, nil
-}
-
-// Meets compares a return with what the step meant to reach.
-func (s *Session) Meets(want schedule.Expectation, outcome any) error {
-	e, ok := want.(*expectation)
-	r, is := outcome.(*rules.Return)
-	if !ok || !is {
-		return fmt.Errorf("expectation %T of %T is not of the backend suite", want, outcome)
-	}
-	if r.Lost != rules.Answered {
-		return fmt.Errorf("expected %s, got %s", e.code, r.Lost)
-	}
-	if r.Code != e.code {
-		return fmt.Errorf("expected %s, got %s (%q)", e.code, r.Code, r.Text)
-	}
-	if e.reason != nil || e.index != nil {
-		if err := e.detail(r); err != nil {
-			return err
-		}
-	}
-	var rows []rules.Row
-	page := r.Query
-	switch {
-	case page != nil:
-		rows = page.Rows
-	case r.Newest != nil:
-		rows = r.Newest.Rows
-	}
-	switch {
-	case e.nothing && len(rows) > 0:
-		return fmt.Errorf("expected nothing, got %d rows", len(rows))
-	case e.rows != nil && len(rows) != *e.rows:
-		return fmt.Errorf("expected %d rows, got %d", *e.rows, len(rows))
-	case e.more != nil && (page == nil || page.HasMore != *e.more):
-		return fmt.Errorf("expected has_more %v", *e.more)
-	}
-	if e.contents != nil {
-		if got := s.Contents(&rules.Page{Rows: rows}); !slices.Equal(got, e.contents) {
-			return fmt.Errorf("expected %q, got %q", e.contents, got)
-		}
-	}
-	return nil
-}
-
-func (e *expectation) detail(r *rules.Return) error {
-	if len(r.Details) == 0 {
-		return fmt.Errorf("expected a publish error, got none")
-	}
-	d := r.Details[0]
-	if e.reason != nil && d.Reason != *e.reason {
-		return fmt.Errorf("expected reason %s, got %s", e.reason, d.Reason)
-	}
-	if e.index == nil {
-		return nil
-	}
-	switch {
-	case *e.index < 0 && d.Index != nil:
-		return fmt.Errorf("expected no index, got %d", *d.Index)
-	case *e.index >= 0 && (d.Index == nil || int(*d.Index) != *e.index):
-		return fmt.Errorf("expected index %d", *e.index)
-	}
-	return nil
 }

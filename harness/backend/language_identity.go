@@ -81,3 +81,32 @@ func parseUpdate(inbox rules.InboxRef, w []word) (rules.Envelope, error) {
 	}
 	return rules.Envelope{Log: inbox.Log(), Update: &u}, nil
 }
+
+// parsePackage reads what follows "key-package INSTALLATION of" in a publish: INBOX
+// [number N]. Packages of one installation with different numbers differ.
+func parsePackage(installation string, w []word) (rules.Envelope, error) {
+	p, err := parseParty(installation)
+	if err != nil || p.Kind != rules.Installation {
+		return rules.Envelope{}, fmt.Errorf("a key package is of an installation, such as i1, not of %q", installation)
+	}
+	if len(w) == 0 {
+		return rules.Envelope{}, fmt.Errorf("key-package %s of: write the inbox, such as w1", installation)
+	}
+	inbox, err := parseInbox(w[0].text)
+	if err != nil {
+		return rules.Envelope{}, err
+	}
+	k := &rules.KeyPackageIntent{Installation: p, Inbox: inbox}
+	switch {
+	case len(w) == 1:
+	case len(w) == 3 && w[1].text == "number":
+		n, err := strconv.ParseUint(w[2].text, 10, 32)
+		if err != nil {
+			return rules.Envelope{}, fmt.Errorf("number %q: write a number", w[2].text)
+		}
+		k.Serial = uint32(n)
+	default:
+		return rules.Envelope{}, fmt.Errorf("%q is no part of a key package: write \"of INBOX\" and perhaps \"number N\"", w[1].text)
+	}
+	return rules.Envelope{Log: p.Log(), Package: k}, nil
+}

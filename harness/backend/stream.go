@@ -31,6 +31,7 @@ type Stream struct {
 	log     *history.Actor
 	call    int
 	seen    Seen
+	unheard unheard
 	changed chan struct{} // closed when seen changes; nil while nobody waits
 }
 
@@ -170,6 +171,9 @@ func (t *Stream) Burst(ctx context.Context, frames ...*rules.Request) error {
 	if err := t.session.client.wait(ctx); err != nil {
 		return fmt.Errorf("wait for the rate: %w", err)
 	}
+	if err := announceFrames(ctx, frames); err != nil {
+		return err
+	}
 	if err := t.send("send", func() error { return t.post(frames...) }); err != nil {
 		return err
 	}
@@ -274,7 +278,10 @@ func (t *Stream) ended(what string) error {
 // why ctx ended. cond is called with the subscription locked: it must be quick and
 // call nothing of it.
 func (t *Stream) Await(ctx context.Context, what string, cond func(*Seen) bool) error {
-	patience := t.session.patience()
+	return t.await(ctx, t.session.patience(), what, cond)
+}
+
+func (t *Stream) await(ctx context.Context, patience time.Duration, what string, cond func(*Seen) bool) error {
 	timer := time.NewTimer(patience)
 	defer timer.Stop()
 	for {

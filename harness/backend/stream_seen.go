@@ -69,6 +69,8 @@ type streams struct {
 	some atomic.Int32
 	mu   sync.Mutex
 	open map[string]*Stream
+	// last are the latest of each actor, open or not.
+	last map[string]*Stream
 }
 
 func (s *streams) add(t *Stream) error {
@@ -78,9 +80,9 @@ func (s *streams) add(t *Stream) error {
 		return fmt.Errorf("actor %s has an open subscription: open another one as another actor", t.actor)
 	}
 	if s.open == nil {
-		s.open = make(map[string]*Stream)
+		s.open, s.last = make(map[string]*Stream), make(map[string]*Stream)
 	}
-	s.open[t.actor] = t
+	s.open[t.actor], s.last[t.actor] = t, t
 	s.some.Add(1)
 	return nil
 }
@@ -100,6 +102,13 @@ func (s *streams) of(actor string) *Stream {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.open[actor]
+}
+
+// latest returns the subscription that the actor opened last, nil for none.
+func (s *streams) latest(actor string) *Stream {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.last[actor]
 }
 
 var errSubscribed = errors.New("it has an open subscription: make other calls as another actor")
