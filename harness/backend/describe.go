@@ -19,6 +19,10 @@ func (s *Suite) Describe(e model.Event) string {
 		return describeCall(v)
 	case *rules.Return:
 		return describeReturn(v)
+	case *rules.Request:
+		return describeFrame(v)
+	case *rules.Response:
+		return describeAnswer(v)
 	case *rules.Terms:
 		return "the terms"
 	default:
@@ -39,16 +43,21 @@ func listed[T any](items []T, text func(T) string) string {
 	return strings.Join(out, ", ")
 }
 
+// asked writes one topic of a read, with its cursor.
+func asked(a rules.Asked) string {
+	text := a.Log.String()
+	if a.Flaw != rules.SoundTopic {
+		text += " (" + string(a.Flaw) + ")"
+	}
+	if a.Cursor != nil {
+		text += fmt.Sprintf(" after %d", *a.Cursor)
+	}
+	return text
+}
+
 func describeCall(c *rules.Call) string {
 	if c == nil {
 		return "a call"
-	}
-	asked := func(a rules.Asked) string {
-		text := a.Log.String()
-		if a.Cursor != nil {
-			text += fmt.Sprintf(" after %d", *a.Cursor)
-		}
-		return text
 	}
 	switch {
 	case c.Publish != nil:
@@ -67,8 +76,65 @@ func describeCall(c *rules.Call) string {
 		return text
 	case c.Newest != nil:
 		return "newest " + listed(c.Newest.Entries, asked)
+	case c.Static != nil:
+		return "subscribe statically to " + listed(c.Static.Entries, asked)
 	default:
 		return string(c.Method)
+	}
+}
+
+// describeFrame says what a frame asks for.
+func describeFrame(r *rules.Request) string {
+	switch {
+	case r == nil:
+		return "a frame"
+	case r.Update != nil:
+		text := fmt.Sprintf("update %d", r.Update.ID)
+		if len(r.Update.Adds) > 0 {
+			text += " adds " + listed(r.Update.Adds, asked)
+		}
+		if len(r.Update.Removes) > 0 {
+			text += " removes " + listed(r.Update.Removes, asked)
+		}
+		return text
+	case r.Ping != nil:
+		return fmt.Sprintf("ping %d", *r.Ping)
+	case r.Pong != nil:
+		return fmt.Sprintf("pong %d", *r.Pong)
+	case r.Close:
+		return "half-close"
+	case r.Cancel:
+		return "cancel"
+	default:
+		return "a frame without an alternative"
+	}
+}
+
+// describeAnswer says what a frame of a subject brings.
+func describeAnswer(r *rules.Response) string {
+	targets := func(targets []rules.Target) string {
+		if len(targets) == 0 {
+			return ""
+		}
+		return " with targets " + listed(targets, func(t rules.Target) string { return fmt.Sprint(t.Through) })
+	}
+	switch {
+	case r == nil:
+		return "a frame"
+	case r.Started != nil:
+		return fmt.Sprintf("started, keepalive %d ms", r.Started.KeepaliveMS) + targets(r.Started.Targets)
+	case r.Applied != nil:
+		return fmt.Sprintf("applied %d", r.Applied.ID) + targets(r.Applied.Targets)
+	case r.Messages != nil:
+		return "ids " + listed(r.Messages.Rows, func(w rules.Row) string { return fmt.Sprint(w.Meta.Sequence) })
+	case r.Ping != nil:
+		return fmt.Sprintf("ping %d", *r.Ping)
+	case r.Pong != nil:
+		return fmt.Sprintf("pong %d", *r.Pong)
+	case r.Keepalive:
+		return "keepalive"
+	default:
+		return "a frame without an alternative"
 	}
 }
 

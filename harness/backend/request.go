@@ -37,6 +37,8 @@ func (s *Suite) Request(h *history.History, call int) (request []byte, line stri
 		request = craft.QueryRequest(*c.Query)
 	case c.Method == rules.MethodNewest && c.Newest != nil:
 		request = craft.NewestRequest(*c.Newest)
+	case c.Method == rules.MethodStatic && c.Static != nil:
+		request = craft.StaticRequest(*c.Static)
 	case c.Method == rules.MethodConfiguration:
 		request = []byte{}
 	case c.Method == rules.MethodOther:
