@@ -177,7 +177,7 @@ func (s *Session) call(ctx context.Context, actor string, c *rules.Call, request
 	if err != nil {
 		return nil, err
 	}
-	c.Headers = s.headerNames()
+	c.Headers, c.Web = s.headerNames(), w.Web()
 	bounded, cancel := context.WithTimeout(ctx, s.patience())
 	defer cancel()
 	if err := announce(ctx, c); err != nil {

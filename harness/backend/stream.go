@@ -71,7 +71,9 @@ func (s *Session) stream(ctx context.Context, actor string, c *rules.Call, optio
 	if err != nil {
 		return nil, err
 	}
-	c.Headers = s.headerNames()
+	if c.Headers = s.headerNames(); c.Method != rules.MethodSubscribe {
+		c.Web = w.Web()
+	}
 	if err := announce(ctx, c); err != nil {
 		return nil, err
 	}

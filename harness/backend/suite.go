@@ -61,7 +61,7 @@ func (s *Suite) Probe(ctx context.Context, e subject.Endpoint) error { return wi
 // Judge evaluates the model on a history and, where calls of it overlap, the
 // rules of ordered logs beside it: the model alone has no exact view then.
 func (s *Suite) Judge(h *history.History) model.Judged {
-	judged := rules.Judge(h.Events)
+	judged := facts.Combine(rules.Judge(h.Events), judgeForms(h.Events))
 	if !facts.Concurrent(h.Events) {
 		return judged
 	}
@@ -70,7 +70,7 @@ func (s *Suite) Judge(h *history.History) model.Judged {
 
 // Ambient lists what Judge evaluates on every call, alone or beside others.
 func (s *Suite) Ambient() []spec.ID {
-	out := rules.Ambient()
+	out := append(rules.Ambient(), bothForms.Requirement)
 	for _, id := range facts.Requirements() {
 		if !slices.Contains(out, id) {
 			out = append(out, id)

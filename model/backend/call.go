@@ -48,7 +48,20 @@ type Call struct {
 	// Headers are the names of the request headers the call carried besides
 	// those of gRPC itself (API-161).
 	Headers []string `json:"headers,omitempty"`
+	// Web is the HTTP version under a call over gRPC-Web, "" for native gRPC
+	// (API-160).
+	Web Web `json:"web,omitempty"`
 }
+
+// Web is a form of gRPC-Web.
+type Web string
+
+// The forms of gRPC-Web; Native is none.
+const (
+	Native   Web = ""
+	WebHTTP1 Web = "HTTP/1.1"
+	WebHTTP2 Web = "HTTP/2"
+)
 
 // Digest is a SHA-256 by which the harness compares payloads with each other.
 // It is the harness's own and has no relation to a subject's message hash.

@@ -90,6 +90,18 @@ func Dial(e subject.Endpoint, o Options) (*Client, error) {
 	return c, nil
 }
 
+// Web is the form of gRPC-Web that carries unary calls and static subscriptions.
+func (c *Client) Web() backend.Web {
+	switch {
+	case !c.web:
+		return backend.Native
+	case c.webHTTP2:
+		return backend.WebHTTP2
+	default:
+		return backend.WebHTTP1
+	}
+}
+
 func (c *Client) secure() bool { return c.endpoint.Scheme == "grpcs" || c.endpoint.Scheme == "https" }
 
 // tlsConfig is the endpoint's configuration, offering the given protocols.
