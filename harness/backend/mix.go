@@ -54,10 +54,13 @@ type Weights struct {
 	// at the same time, Alone one of an inbox that nobody else updates; Inbox reads
 	// the updates of several inboxes at once.
 	Update, Alone, Inbox int
+	// Churn changes the topics of the actor's own subscription, several times in
+	// one breath; Reopen goes away and comes back where it was.
+	Churn, Reopen int
 }
 
 func (w Weights) list() []int {
-	return []int{w.Publish, w.Atomic, w.Copy, w.Refused, w.Cut, w.Hasty, w.Retry, w.Query, w.Page, w.Newest, w.Own, w.Update, w.Alone, w.Inbox}
+	return []int{w.Publish, w.Atomic, w.Copy, w.Refused, w.Cut, w.Hasty, w.Retry, w.Query, w.Page, w.Newest, w.Own, w.Update, w.Alone, w.Inbox, w.Churn, w.Reopen}
 }
 
 // verb is what an operation does, in the order of Weights.
@@ -78,6 +81,8 @@ const (
 	verbUpdate
 	verbAlone
 	verbInbox
+	verbChurn
+	verbReopen
 )
 
 // Intent is one operation of an actor, before any of it is bytes.
@@ -90,6 +95,7 @@ type Intent struct {
 	limit    uint32
 	full     bool
 	patience time.Duration
+	changes  []change
 }
 
 // Script draws what one actor of a load means to do. Equal loads give equal
@@ -158,6 +164,8 @@ func (d *drawing) intent(w Weights) Intent {
 		in.envelopes = []rules.Envelope{d.alone()}
 	case verbInbox:
 		in.logs = d.inboxes()
+	case verbChurn, verbReopen:
+		in.changes = d.changes()
 	}
 	if len(d.mix.Patience) > 0 {
 		in.patience = generate.Pick(d.choice, "patience", d.mix.Patience...)

@@ -17,6 +17,7 @@ func (m Mix) Perform(ctx context.Context, s *Session, l run.Load) error {
 
 // perform drives the actors, with or without disturbances.
 func (m Mix) perform(ctx context.Context, s *Session, l run.Load, d *disturber) error {
+	end := &last{ids: make(map[rules.Log]uint64)}
 	return run.Together(ctx, l.Actors, func(ctx context.Context, n int, b *run.Barrier) error {
 		a := newActor(s, n)
 		for i, in := range m.Script(l, n) {
@@ -32,10 +33,15 @@ func (m Mix) perform(ctx context.Context, s *Session, l run.Load, d *disturber) 
 				return err
 			}
 		}
-		if !m.Redeem {
+		if m.Redeem {
+			if err := m.redeem(ctx, a, b); err != nil {
+				return err
+			}
+		}
+		if !m.listens() {
 			return nil
 		}
-		return m.redeem(ctx, a, b)
+		return m.finish(ctx, a, n == l.Actors[0], b, end)
 	})
 }
 
@@ -113,6 +119,15 @@ type actor struct {
 	cursors map[rules.Log]uint64
 	// lost are the publishes that were not answered.
 	lost [][]rules.Envelope
+	// listener is its subscription, nil before the first.
+	listener *listener
+}
+
+func (a *actor) listening() *listener {
+	if a.listener == nil {
+		a.listener = &listener{Session: a.Session, name: a.name + "s", cursors: make(map[rules.Log]uint64)}
+	}
+	return a.listener
 }
 
 func newActor(s *Session, n int) *actor {
@@ -138,6 +153,12 @@ func (a *actor) do(ctx context.Context, in Intent) error {
 		_, err = a.Newest(ctx, a.name, in.full, readsOf(in.logs)...)
 	case verbInbox:
 		_, err = a.query(ctx, in.logs, false, 0)
+	case verbChurn:
+		err = a.listening().churn(ctx, in.changes)
+	case verbReopen:
+		if err = a.listening().close(); err == nil {
+			err = a.listening().churn(ctx, in.changes)
+		}
 	case verbUpdate:
 		err = a.update(ctx, in.envelopes)
 	default:

@@ -148,6 +148,17 @@ func allMixes() []mix {
 			decides: ordering(backendreq.API030, backendreq.API077),
 		},
 		{
+			name:    "stream-churn",
+			summary: "Subscriptions open, change and close while others publish to their topics at full speed.",
+			load: suite.Mix{
+				Topics: together(topics(group, 2), topics(welcome, 2), topics(log, 1)),
+				Roles:  []suite.Weights{{Churn: 6, Reopen: 1, Publish: 1}, {Publish: 6, Atomic: 3, Copy: 1}, {Churn: 5, Reopen: 2, Query: 1}, {Publish: 8, Atomic: 1, Cut: 1, Query: 1}},
+				Most:   3, Spread: 4,
+			},
+			actors: 8, operations: [3]int{14, 28, 60}, rounds: [3]int{1, 2, 40}, bytes: 4096,
+			decides: ordering(backendreq.API030),
+		},
+		{
 			name:    "retry-storm",
 			summary: "Clients send the same envelopes at the same moment, twice in a request, beside others, and again when no answer came.",
 			load: suite.Mix{
