@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"crypto/sha256"
 	"sync"
 
 	"assay/model/backend"
@@ -12,10 +13,48 @@ import (
 type interner struct {
 	mu         sync.Mutex
 	young, old map[backend.Bytes]backend.Bytes
+	// rows are decoded ones by the digest of their bytes: decoding takes several
+	// times as long as finding them.
+	rows, oldRows map[[sha256.Size]byte]backend.Row
 }
 
-// generation is the number of values after which the older half is forgotten.
-const generation = 1 << 16
+// generation is the number of values after which the older half is forgotten,
+// rowGeneration that of rows.
+const (
+	generation    = 1 << 16
+	rowGeneration = 1 << 13
+)
+
+// row returns what a row of these bytes was decoded to, if it is remembered.
+func (i *interner) row(raw [sha256.Size]byte) (backend.Row, bool) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if r, ok := i.rows[raw]; ok {
+		return r, true
+	}
+	r, ok := i.oldRows[raw]
+	if ok {
+		i.remember(raw, r)
+	}
+	return r, ok
+}
+
+func (i *interner) decoded(raw [sha256.Size]byte, r backend.Row) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.remember(raw, r)
+}
+
+// remember wants mu held.
+func (i *interner) remember(raw [sha256.Size]byte, r backend.Row) {
+	if len(i.rows) >= rowGeneration {
+		i.oldRows, i.rows = i.rows, nil
+	}
+	if i.rows == nil {
+		i.rows = make(map[[sha256.Size]byte]backend.Row)
+	}
+	i.rows[raw] = r
+}
 
 // of returns a value equal to b.
 func (i *interner) of(b backend.Bytes) backend.Bytes {

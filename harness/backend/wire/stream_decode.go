@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
 
@@ -128,11 +129,17 @@ func decodeRows(message []byte, seen *interner, budget int) ([]backend.Row, erro
 		if num != 1 {
 			return nil
 		}
+		digest := sha256.Sum256(raw)
+		if known, ok := seen.row(digest); ok {
+			rows = append(rows, known)
+			return nil
+		}
 		if err := addRow(&rows, raw, rowFields{meta: 1, envelope: 2}, &scratch); err != nil {
 			return err
 		}
-		m := &rows[len(rows)-1].Meta
-		m.Hash, m.Topic = seen.of(m.Hash), seen.of(m.Topic)
+		r := &rows[len(rows)-1]
+		r.Meta.Topic = seen.of(r.Meta.Topic)
+		seen.decoded(digest, *r)
 		return nil
 	})
 	return rows, err

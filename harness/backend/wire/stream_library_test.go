@@ -254,3 +254,49 @@ func TestTheInternerForgetsWhatWasNotSeenForLong(t *testing.T) {
 		t.Errorf("%d values are held", n)
 	}
 }
+
+func TestARowIsTheSameWhetherItIsRememberedOrDecoded(t *testing.T) {
+	var seen interner
+	decode := func(n uint64, data string, seen *interner) backend.Row {
+		t.Helper()
+		m := fullMeta()
+		m.Cursor.SequenceId = n
+		message := encode(t, &backendv1.SubscribeResponse{Response: &backendv1.SubscribeResponse_Messages_{Messages: &backendv1.SubscribeResponse_Messages{Envelopes: []*backendv1.ServerEnvelope{{Meta: m, Envelope: groupEnvelope(data)}}}}})
+		r, _, err := decodeFrame(message, bidirectional, seen, 10)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.Messages.Rows[0]
+	}
+	for n := range uint64(3 * rowGeneration) {
+		for _, data := range []string{"a", "b"} {
+			if first, again := decode(n, data, &seen), decode(n, data, &seen); first != again || first.Meta.Sequence != n {
+				t.Fatalf("row %d is %+v and %+v", n, first, again)
+			}
+		}
+		if n%1000 == 0 && decode(n, "a", &seen) != decode(n, "a", &interner{}) {
+			t.Fatalf("row %d is remembered as another", n)
+		}
+	}
+	if n := len(seen.rows) + len(seen.oldRows); n > 2*rowGeneration {
+		t.Errorf("%d rows are held", n)
+	}
+}
+
+func BenchmarkDecodeAMessagesFrameOf100Rows(b *testing.B) {
+	var envelopes []*backendv1.ServerEnvelope
+	for n := range uint64(100) {
+		m := fullMeta()
+		m.Cursor.SequenceId = n
+		envelopes = append(envelopes, &backendv1.ServerEnvelope{Meta: m, Envelope: groupEnvelope(string(make([]byte, 200)))})
+	}
+	message := encode(b, &backendv1.SubscribeResponse{Response: &backendv1.SubscribeResponse_Messages_{Messages: &backendv1.SubscribeResponse_Messages{Envelopes: envelopes}}})
+	var seen interner
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, n, err := decodeFrame(message, bidirectional, &seen, 1000); err != nil || n != 101 {
+			b.Fatal(n, err)
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/100, "ns/row")
+}
