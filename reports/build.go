@@ -40,7 +40,7 @@ func requirement(known spec.Requirement, v verdict.Verdict) Requirement {
 	}
 	for _, b := range v.Violations {
 		out.Violations = append(out.Violations, Violation{
-			Scenario: b.Scenario, Assertion: b.Assertion, Expected: b.Expected, Got: b.Got, Replay: b.Replay, Evidence: b.Evidence,
+			Scenario: b.Scenario, Assertion: b.Assertion, Expected: b.Expected, Got: b.Got, Replay: b.Replay, Unsteady: b.Unsteady, Evidence: b.Evidence,
 		})
 	}
 	for _, n := range v.Notes {
@@ -61,7 +61,7 @@ func (r Result) filled() Result {
 		q.Scenarios, q.Violations, q.Notes = list(q.Scenarios), list(q.Violations), list(q.Notes)
 		for j := range q.Violations {
 			v := &q.Violations[j]
-			v.Expected, v.Got, v.Replay = text(v.Expected), text(v.Got), text(v.Replay)
+			v.Expected, v.Got, v.Replay, v.Unsteady = text(v.Expected), text(v.Got), text(v.Replay), text(v.Unsteady)
 		}
 		for j := range q.Notes {
 			q.Notes[j].Text, q.Notes[j].Scenarios = text(q.Notes[j].Text), list(q.Notes[j].Scenarios)

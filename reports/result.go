@@ -78,7 +78,9 @@ type Violation struct {
 	Got       string `json:"got"`
 	// Replay is a command that shows it again; Evidence the bundle's path,
 	// relative to the results file.
-	Replay   string `json:"replay,omitempty"`
+	Replay string `json:"replay,omitempty"`
+	// Unsteady says how a second run of the same schedule differed.
+	Unsteady string `json:"unsteady,omitempty"`
 	Evidence string `json:"evidence,omitempty"`
 }
 

@@ -139,6 +139,9 @@ func (p *page) violated(q Requirement) {
 		p.field("expected", clean(v.Expected, maxText))
 		p.field("got", clean(v.Got, maxText))
 		p.field("in", clean(v.Scenario, 200)+" ("+clean(v.Assertion, 100)+")")
+		if v.Unsteady != "" {
+			p.field("unsteady", clean(v.Unsteady, maxText))
+		}
 		if v.Replay != "" {
 			p.line("  ", p.paint(dim, fmt.Sprintf("%-*s", labelWidth, "replay")), clean(v.Replay, maxText)) // unwrapped: it is to be copied
 		}

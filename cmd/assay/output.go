@@ -132,7 +132,7 @@ func bundle(s suite, found *run.Result, f run.Finding) file.Bundle {
 	b := file.Bundle{
 		Tool: tool(), Suite: s.Name(), Scenario: f.Scenario, Session: f.Session, Requirement: f.Requirement, Assertion: f.Assertion,
 		Expected: f.Expected, Got: f.Got, Call: f.Call, Events: f.Events, Seed: found.Seed, Nonce: found.Nonce,
-		Profile: found.Profile.String(), Access: found.Access, Subject: found.Subject, Choices: f.Choices, History: f.History,
+		Profile: found.Profile.String(), Access: found.Access, Subject: found.Subject, Choices: f.Choices, Schedule: f.Schedule, History: f.History,
 	}
 	if r, ok := s.Suite.(requester); ok {
 		b.Request, b.Line = r.Request(f.History, f.Call)

@@ -88,7 +88,7 @@ func (p *program) replay(c *cobra.Command, b file.Bundle, subjects *subjectFlags
 		o.Nonce = b.Nonce
 	}
 	o.Suite, o.Source, o.Addresses, o.Choices, o.Progress = run.OnInstances(s.Suite, source.others), source.Source, []string{b.Scenario}, b.Choices, show.event
-	o.Repeat = repeat
+	o.Repeat, o.Schedule = repeat, b.Schedule
 	found, err := run.Verify(c.Context(), o)
 	if err != nil {
 		return err

@@ -59,16 +59,20 @@ type forced struct {
 	order   []*party
 	trace   *gate.Recording
 	unmet   *Unmet
+	// expected is what it is to be stopped at, nil for whatever comes; stops is
+	// what it was stopped at.
+	expected []schedule.Stop
+	stops    *[]schedule.Stop
 }
 
 // traced bounds the statements that are remembered of one schedule.
 const traced = 10_000
 
-// perform plays the steps of a script, each within limit. Its error says which
-// line could not be followed, and why.
-func perform(ctx context.Context, g *gate.Gate, session Session, file string, script *schedule.Script, limit time.Duration) error {
+// perform plays the steps of a script, each within its limit. Its error says
+// which line could not be followed, and why.
+func (f *forced) perform(ctx context.Context, script *schedule.Script) error {
 	ctx, cancel := context.WithCancel(ctx)
-	f := &forced{ctx: ctx, limit: limit, file: file, gate: g, session: session, actors: make(map[string]*party), trace: g.Record(traced)}
+	f.ctx, f.actors, f.trace = ctx, make(map[string]*party), f.gate.Record(traced)
 	defer func() {
 		// Whoever is still held goes on, and whoever still waits is given up.
 		for _, p := range f.order {
@@ -84,13 +88,13 @@ func perform(ctx context.Context, g *gate.Gate, session Session, file string, sc
 	}()
 	for _, step := range script.Steps {
 		if err := f.step(ctx, step); err != nil {
-			return &Unmet{File: file, Line: step.Line, Err: err}
+			return &Unmet{File: f.file, Line: step.Line, Err: err}
 		}
 	}
 	for _, p := range f.order {
 		p.let()
 		if err := f.returned(ctx, p); err != nil {
-			return &Unmet{File: file, Line: p.step.Line, Err: err}
+			return &Unmet{File: f.file, Line: p.step.Line, Err: err}
 		}
 	}
 	if f.unmet != nil {
@@ -214,17 +218,35 @@ func (f *forced) held(ctx context.Context, p *party, h schedule.Hold) error {
 	}
 	select {
 	case <-p.stop.came:
-		return nil
+		return f.stopped(p, h)
 	case <-over:
 	case <-ctx.Done():
 		return fmt.Errorf("%s did not come to %s: %w%s", p.name, h, context.Cause(ctx), f.waitsFor(p))
 	}
 	select {
 	case <-p.stop.came: // both came at once
-		return nil
+		return f.stopped(p, h)
 	default:
 		return fmt.Errorf("%s returned before it came to %s%s", p.name, h, p.stop.missed())
 	}
+}
+
+// stopped notes where an actor stopped. When it is known where it stopped before,
+// another statement ends the schedule: it never guesses.
+func (f *forced) stopped(p *party, h schedule.Hold) error {
+	now := schedule.Stop{Actor: p.name, Hold: h.String(), Statement: p.stop.held.Statement.Digest}
+	n := len(*f.stops)
+	*f.stops = append(*f.stops, now)
+	if f.expected == nil {
+		return nil
+	}
+	if n >= len(f.expected) {
+		return fmt.Errorf("incompatible: %s, where nothing more was held when the violation was found", now)
+	}
+	if f.expected[n] != now {
+		return fmt.Errorf("incompatible: %s, not %s as when the violation was found", now, f.expected[n])
+	}
+	return nil
 }
 
 // returned waits until an actor's call is over, and holds the outcome against

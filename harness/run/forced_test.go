@@ -112,7 +112,8 @@ func play(t *testing.T, g *gate.Gate, l logSession, text string, limit time.Dura
 	if _, err := l.pool.Exec(t.Context(), "TRUNCATE log RESTART IDENTITY"); err != nil {
 		t.Fatal(err)
 	}
-	if err := perform(t.Context(), g, l, "f.txt", s, limit); err != nil {
+	var stops []schedule.Stop
+	if err := (&forced{gate: g, session: l, file: "f.txt", limit: limit, stops: &stops}).perform(t.Context(), s); err != nil {
 		return err.Error()
 	}
 	return ""
@@ -216,6 +217,33 @@ func TestAScheduleThatCannotBeFollowedSaysWhereAndWhy(t *testing.T) {
 		if got := play(t, g, l, text, soon); got != want {
 			t.Errorf("%s:\n got %s\nwant %s", text, got, want)
 		}
+	}
+}
+
+func TestAReplayStopsAtTheSameStatementsOrIsIncompatible(t *testing.T) {
+	g, l := newLog(t)
+	s, err := schedule.Parse("f.txt", "# Shows something.\ndecides API-011\nA: append one   hold after insert\nrelease A hold after commit\n", words{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := func(expected []schedule.Stop) ([]schedule.Stop, error) {
+		var stops []schedule.Stop
+		err := (&forced{gate: g, session: l, file: "f.txt", limit: 5 * time.Second, stops: &stops, expected: expected}).perform(t.Context(), s)
+		return stops, err
+	}
+	first, err := run(nil)
+	if err != nil || len(first) != 2 || first[0].Actor != "A" || first[0].Hold != "hold after insert" || first[0].Statement == "" {
+		t.Fatalf("%v, %v", first, err)
+	}
+	if again, err := run(first); err != nil || !reflect.DeepEqual(again, first) {
+		t.Errorf("%v, %v", again, err)
+	}
+	other := []schedule.Stop{first[0], {Actor: "A", Hold: "hold after commit", Statement: "another"}}
+	if _, err := run(other); err == nil || !strings.Contains(err.Error(), "f.txt:4: did not get where it meant to go: incompatible: A hold after commit at statement") {
+		t.Errorf("another statement: %v", err)
+	}
+	if _, err := run(first[:1]); err == nil || !strings.Contains(err.Error(), "incompatible") {
+		t.Errorf("one stop more: %v", err)
 	}
 }
 

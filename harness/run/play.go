@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"assay/harness/history"
+	"assay/harness/schedule"
 	"assay/harness/subject"
 	"assay/model"
 	"assay/spec"
@@ -30,6 +31,11 @@ type Play struct {
 	running Running
 	header  history.Header
 	now     func() time.Duration
+
+	// expected is what a schedule is to be stopped at, nil for whatever comes;
+	// stops is what it was stopped at, unsteady how a second run differed.
+	expected, stops []schedule.Stop
+	unsteady        string
 
 	mu       sync.Mutex
 	sessions []*opened

@@ -36,7 +36,7 @@ func FromScript(name, file string, s *schedule.Script) (Scenario, error) {
 			if err != nil {
 				return err
 			}
-			return perform(ctx, g.Gate(), session, file, s, stepLimit)
+			return (&forced{gate: g.Gate(), session: session, file: file, limit: stepLimit, expected: p.expected, stops: &p.stops}).perform(ctx, s)
 		}
 		return sc, nil
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"runtime/debug"
+	"slices"
 	"sort"
 	"sync"
 	"time"
@@ -13,7 +14,9 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"assay/harness/history"
+	"assay/harness/schedule"
 	"assay/harness/verdict"
+	"assay/model"
 	"assay/spec"
 )
 
@@ -39,6 +42,9 @@ type Options struct {
 	Rate float64
 	// Choices, when not nil, replays recorded choices in the one scenario selected.
 	Choices []byte
+	// Schedule, when not nil, is what was held when a violation was found; a
+	// schedule that stops at other statements is incompatible and goes no further.
+	Schedule []schedule.Stop
 	// History receives every history that was judged, also at the same time; nil
 	// drops them.
 	History func(*history.History)
@@ -96,6 +102,8 @@ type Finding struct {
 	verdict.Violation
 	History *history.History
 	Choices []byte
+	// Schedule are the holds that stopped somebody, in order.
+	Schedule []schedule.Stop
 	// Round is the one of [Options.Repeat] that showed it, from 0.
 	Round int
 }
@@ -307,7 +315,11 @@ func (r *runner) scenario(ctx context.Context, sc turn, client Client, running R
 	p := &Play{Scenario: sc.Scenario, round: sc.round, Profile: r.Profile, Seed: mix(r.Seed, sc.name()), Choices: r.Choices, suite: r.Suite, client: client, running: running,
 		header: history.Header{Suite: r.Suite.Name(), Scenario: sc.Name, Seed: r.Seed, Nonce: r.Nonce, Subject: r.Source.Describe()},
 		now:    func() time.Duration { return time.Since(r.start) }}
+	p.expected = r.Schedule
 	err := body(sctx, sc.Scenario, p)
+	if sc.Forced && (err == nil || isUnmet(err)) {
+		p.unsteady = r.again(sctx, sc, p)
+	}
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
@@ -316,6 +328,53 @@ func (r *runner) scenario(ctx context.Context, sc turn, client Client, running R
 	}
 	r.done(sc, p, time.Since(begun), err)
 	return nil
+}
+
+// again plays a schedule that showed a breach once more and says how the second
+// time differed: then it is the subject that is not steady, not the schedule. It
+// counts nothing.
+func (r *runner) again(ctx context.Context, sc turn, first *Play) string {
+	names := func(p *Play) (out []string) {
+		for _, o := range p.sessions {
+			for _, b := range r.Suite.Judge(o.recorder.History()).Breaches() {
+				if b.Assertion.Basis == model.Spec && !slices.Contains(out, b.Assertion.Name) {
+					out = append(out, b.Assertion.Name)
+				}
+			}
+		}
+		sort.Strings(out)
+		return out
+	}
+	breaches := names(first)
+	if len(breaches) == 0 || r.Repeat > 1 {
+		return ""
+	}
+	second := &Play{Scenario: sc.Scenario, round: againRound, Profile: first.Profile, Seed: first.Seed, suite: r.Suite, client: first.client, running: first.running, header: first.header, now: first.now}
+	err := body(ctx, sc.Scenario, second)
+	defer func() {
+		for _, o := range second.sessions {
+			_ = o.session.Close() // it counts nothing
+		}
+	}()
+	switch got := names(second); {
+	case ctx.Err() != nil:
+		return ""
+	case len(got) == 0 && err != nil:
+		return "a second run could not be followed: " + err.Error()
+	case !slices.Equal(first.stops, second.stops):
+		return fmt.Sprintf("a second run stopped at other statements: %v, not %v", second.stops, first.stops)
+	case !slices.Equal(got, breaches):
+		return fmt.Sprintf("a second run of the same statements broke %v, not %v", got, breaches)
+	}
+	return ""
+}
+
+// againRound is the round of a second run, above every other.
+const againRound = 1 << 30
+
+func isUnmet(err error) bool {
+	u := (*Unmet)(nil)
+	return errors.As(err, &u)
 }
 
 // body runs a scenario and turns a panic of its own into a failure: one bad
@@ -360,7 +419,7 @@ func (r *runner) done(sc turn, p *Play, elapsed time.Duration, failed error) {
 		}
 	}
 	for i := range found {
-		found[i].Round = sc.round
+		found[i].Round, found[i].Schedule, found[i].Unsteady = sc.round, p.stops, p.unsteady
 	}
 	f.Breaches = len(found)
 	if u := (*Unmet)(nil); errors.As(failed, &u) && len(found) > 0 {

@@ -38,6 +38,21 @@ func (h Hold) String() string {
 	return s
 }
 
+// Stop is one hold of a schedule that stopped an actor, as it happened.
+type Stop struct {
+	Actor string `json:"actor"`
+	// Hold is the hold as the line says it.
+	Hold string `json:"hold"`
+	// Statement tells the statement from others: it is the same for the same
+	// statement of the same backend.
+	Statement string `json:"statement"`
+}
+
+// String is the stop in a few words.
+func (s Stop) String() string {
+	return fmt.Sprintf("%s %s at statement %s", s.Actor, s.Hold, s.Statement)
+}
+
 // Until says how far a call goes before the next line has its turn. The zero
 // value is until it has returned.
 type Until uint8

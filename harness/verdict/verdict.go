@@ -91,6 +91,9 @@ type Violation struct {
 	// both are filled in when the bundle is saved.
 	Replay   string
 	Evidence string
+	// Unsteady says how a second run of the same schedule differed; "" when it
+	// did not, or was not made.
+	Unsteady string
 }
 
 // Note is a remark on a requirement that is neither for nor against it.

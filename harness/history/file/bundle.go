@@ -11,6 +11,7 @@ import (
 	"regexp"
 
 	"assay/harness/history"
+	"assay/harness/schedule"
 	"assay/spec"
 )
 
@@ -44,6 +45,9 @@ type Bundle struct {
 	// Choices is the recorded source of choice of a generated scenario; nil for
 	// a scenario that is an example.
 	Choices []byte
+	// Schedule are the holds that stopped somebody, in order; nil where nothing
+	// was held.
+	Schedule []schedule.Stop
 	// Request is the offending request as it was sent, nil when it is not
 	// known; Line is the grpcurl or curl command that sends it without Assay.
 	Request []byte
@@ -54,24 +58,25 @@ type Bundle struct {
 
 // bundle is the file's form.
 type bundle struct {
-	Format      string         `json:"format"`
-	Tool        string         `json:"tool,omitempty"`
-	Suite       string         `json:"suite"`
-	Scenario    string         `json:"scenario"`
-	Session     string         `json:"session,omitempty"`
-	Requirement spec.ID        `json:"requirement"`
-	Assertion   string         `json:"assertion"`
-	Expected    string         `json:"expected"`
-	Got         string         `json:"got"`
-	Call        int            `json:"call"`
-	Events      []int          `json:"events"`
-	Seed        uint64         `json:"seed"`
-	Nonce       string         `json:"nonce"`
-	Profile     string         `json:"profile,omitempty"`
-	Access      spec.AccessSet `json:"access"`
-	Subject     string         `json:"subject,omitempty"`
-	Choices     []byte         `json:"choices,omitempty"`
-	RequestHex  string         `json:"request_hex,omitempty"`
+	Format      string          `json:"format"`
+	Tool        string          `json:"tool,omitempty"`
+	Suite       string          `json:"suite"`
+	Scenario    string          `json:"scenario"`
+	Session     string          `json:"session,omitempty"`
+	Requirement spec.ID         `json:"requirement"`
+	Assertion   string          `json:"assertion"`
+	Expected    string          `json:"expected"`
+	Got         string          `json:"got"`
+	Call        int             `json:"call"`
+	Events      []int           `json:"events"`
+	Seed        uint64          `json:"seed"`
+	Nonce       string          `json:"nonce"`
+	Profile     string          `json:"profile,omitempty"`
+	Access      spec.AccessSet  `json:"access"`
+	Subject     string          `json:"subject,omitempty"`
+	Choices     []byte          `json:"choices,omitempty"`
+	Schedule    []schedule.Stop `json:"schedule,omitempty"`
+	RequestHex  string          `json:"request_hex,omitempty"`
 	// RequestBytes is the length of the request; when it is more than
 	// RequestHex holds, the hex is only the request's beginning.
 	RequestBytes int    `json:"request_bytes,omitempty"`
@@ -89,7 +94,7 @@ func WriteBundle(w io.Writer, b Bundle, c Codec) error {
 	sent := b.Request[:min(len(b.Request), maxRequest)]
 	out := bundle{Format: BundleFormat, Tool: b.Tool, Suite: b.Suite, Scenario: b.Scenario, Session: b.Session, Requirement: b.Requirement,
 		Assertion: b.Assertion, Expected: b.Expected, Got: b.Got, Call: b.Call, Events: append([]int{}, b.Events...), Seed: b.Seed, Nonce: b.Nonce,
-		Profile: b.Profile, Access: b.Access, Subject: withoutSecrets(b.Subject), Choices: b.Choices,
+		Profile: b.Profile, Access: b.Access, Subject: withoutSecrets(b.Subject), Choices: b.Choices, Schedule: b.Schedule,
 		RequestHex: hex.EncodeToString(sent), RequestBytes: len(b.Request), RequestLine: withoutSecrets(b.Line)}
 	head := b.History.Header
 	head.Subject = withoutSecrets(head.Subject)
@@ -181,7 +186,7 @@ func readBundle(r io.Reader, find Codecs) (Bundle, error) {
 	}
 	b := Bundle{Tool: in.Tool, Suite: in.Suite, Scenario: in.Scenario, Session: in.Session, Requirement: in.Requirement, Assertion: in.Assertion,
 		Expected: in.Expected, Got: in.Got, Call: in.Call, Events: in.Events, Seed: in.Seed, Nonce: in.Nonce, Profile: in.Profile, Access: in.Access,
-		Subject: in.Subject, Choices: in.Choices, Request: request, Line: in.RequestLine, History: h}
+		Subject: in.Subject, Choices: in.Choices, Schedule: in.Schedule, Request: request, Line: in.RequestLine, History: h}
 	return b, b.validate()
 }
 
