@@ -15,7 +15,7 @@ type codec struct{}
 // Encode writes a call, a return or the terms.
 func (codec) Encode(e model.Event) (json.RawMessage, error) {
 	switch e.Value.(type) {
-	case *rules.Call, *rules.Return, *rules.Request, *rules.Response, *rules.Terms, *rules.Node:
+	case *rules.Call, *rules.Return, *rules.Request, *rules.Response, *rules.Terms, *rules.Node, *rules.Awaited:
 		return json.Marshal(e.Value)
 	default:
 		return nil, fmt.Errorf("event %d holds a %T, which this suite has no form for", e.Index, e.Value)
@@ -37,8 +37,11 @@ func (codec) Decode(p model.Phase, data json.RawMessage) (any, error) {
 		v = new(rules.Response)
 	case model.Mark:
 		v = new(rules.Terms)
-		if bytes.Contains(data, []byte(`"chain_routed"`)) {
+		switch {
+		case bytes.Contains(data, []byte(`"chain_routed"`)):
 			v = new(rules.Node)
+		case bytes.Contains(data, []byte(`"awaited_stream"`)):
+			v = new(rules.Awaited)
 		}
 	default:
 		return nil, fmt.Errorf("phase %v has no value", p)

@@ -112,7 +112,7 @@ func Assertions() []model.Assertion {
 		queryCount, queryCountOK, limitRule, queryUnion, queryOrder, hasMore, keyPackageRead, limitTotal, coalesced, countedFirst, checkedFirst,
 		newestCount, newestCountOK, newestPresent, newestMode, newestHighest, newestOnce, newestCounted, newestMetadata,
 		sizeCode, limitEnforced, limitPublished, limitCeiling, nothingOmitted, plainText, retiredMethod, headersAccepted, healthServed, configServed,
-	}, identityAssertions()...)
+	}, append(identityAssertions(), streamAssertions()...)...)
 }
 
 // Ambient lists the requirements that Judge may evaluate in any scenario,

@@ -99,6 +99,8 @@ func (j *judge) defects(c *Call) []defect {
 		return append(j.oversized(c, sizeCode), j.above(len(c.Lookup.Entries), limitLookup, lookupCount)...)
 	case MethodVerify:
 		return append(j.oversized(c, sizeCode), j.above(len(c.Verify.Entries), limitWallets, verifyCount)...)
+	case MethodStatic:
+		return staticDefects(j.terms, c)
 	default:
 		return nil
 	}

@@ -2,7 +2,8 @@
 // call may legally answer, given what a history shows to be stored. Start with
 // Judge, and read publish.go and stored.go beside sections 4 and 5 of the
 // specification, query.go and page.go beside section 6, newest.go beside section
-// 7, defect.go beside section 11, service.go beside sections 11 to 13.
+// 7, defect.go beside section 11, service.go beside sections 11 to 13,
+// stream_course.go and stream_judge.go beside sections 8 and 9.
 //
 // It judges intents, lengths and observations, and never a byte: craft says
 // which identity an artefact has, and equal identity means equal envelope.
@@ -24,16 +25,25 @@ func Judge(events []model.Event) model.Judged {
 	j := &judge{
 		events: events, topics: make(map[Bytes]*topicLog), ids: make(map[uint64]*entry), hashes: make(map[Bytes]*entry),
 		belongs: make(map[Digest]Bytes), flawed: make(map[Digest]attempt), calls: make(map[int]*exchange), pubs: make(map[*exchange]*publication), subject: newKnown(),
+		streams: make(map[int]*subscription),
 	}
 	j.out.Witnesses = make(map[string]bool)
 	j.out.Unimplemented = make(map[string]int)
 	j.survey()
 	for i, e := range events {
-		if x := j.calls[e.Call]; x != nil && x.answer != nil && x.returned == i {
+		switch x := j.calls[e.Call]; {
+		case x == nil:
+			if a, ok := e.Value.(*Awaited); ok && a != nil {
+				j.awaited(i, e.At, a)
+			}
+		case x.call.subscribes():
+			j.stream(x, i, e)
+		case x.answer != nil && x.returned == i:
 			j.start = len(j.out.Judgements)
 			j.call(x)
 		}
 	}
+	j.conclude()
 	j.once()
 	return j.out
 }
@@ -53,6 +63,9 @@ type judge struct {
 	flawed  map[Digest]attempt
 	calls   map[int]*exchange
 	pubs    map[*exchange]*publication
+	// streams are the subscriptions by call, order has them as they began.
+	streams map[int]*subscription
+	order   []*subscription
 	// subject is what the whole history tells about the subject.
 	subject known
 	// identity is what the history tells of identity updates.

@@ -40,7 +40,7 @@ func (r ruling) and(more ...model.Assertion) ruling {
 }
 
 func rulings() []ruling {
-	return slices.Concat(metadataRulings(), publishRulings(), refusalRulings(), pageRulings(), queryRulings(), newestRulings(), serviceRulings(), identityRulings())
+	return slices.Concat(metadataRulings(), publishRulings(), refusalRulings(), pageRulings(), queryRulings(), newestRulings(), serviceRulings(), identityRulings(), streamRulings(), streamBoundRulings(), streamTimeRulings())
 }
 
 func TestEveryRuleAcceptsOneHistoryAndRefusesAnotherForItsReason(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"assay/model"
 )
@@ -18,6 +19,8 @@ type story struct {
 	events  []model.Event
 	calls   int
 	headers []string
+	// now is the time of the next event.
+	now time.Duration
 }
 
 // tell starts a story about a subject without a replica that publishes the
@@ -56,7 +59,7 @@ type turn struct {
 func (h *story) invoke(actor string, c *Call) *turn {
 	h.calls++
 	c.Headers = h.headers
-	h.events = append(h.events, model.Event{Phase: model.Invoke, Actor: actor, Call: h.calls, Value: c})
+	h.events = append(h.events, model.Event{At: h.now, Phase: model.Invoke, Actor: actor, Call: h.calls, Value: c})
 	return &turn{h, h.calls, actor, c}
 }
 
@@ -108,7 +111,7 @@ func (u *turn) answeredBy(s *server, distort ...func(*Return)) *turn {
 
 // answers gives any answer; the server never hears of the call.
 func (u *turn) answers(r Return) *turn {
-	u.story.events = append(u.story.events, model.Event{Phase: model.Return, Actor: u.actor, Call: u.number, Value: &r})
+	u.story.events = append(u.story.events, model.Event{At: u.story.now, Phase: model.Return, Actor: u.actor, Call: u.number, Value: &r})
 	return u
 }
 

@@ -1,5 +1,8 @@
 package backend
 
+// subscribes reports whether the call is a subscription.
+func (c *Call) subscribes() bool { return c.Method == MethodSubscribe || c.Method == MethodStatic }
+
 // StaticCall asks for a static subscription (section 9).
 type StaticCall struct {
 	Entries []Asked `json:"entries"`
@@ -17,6 +20,11 @@ type Request struct {
 	// knows Cancel alone.
 	Close  bool `json:"close,omitempty"`
 	Cancel bool `json:"cancel,omitempty"`
+	// Pause and Resume say that the client stopped reading, and reads again: while
+	// it does not, neither the times of frames nor a failure for slowness tell
+	// anything.
+	Pause  bool `json:"pause,omitempty"`
+	Resume bool `json:"resume,omitempty"`
 	// WireLen is the encoded length of the frame in bytes.
 	WireLen int `json:"wire_len,omitempty"`
 }
@@ -70,4 +78,24 @@ type Target struct {
 // Messages carries envelopes, history and live alike (API-095).
 type Messages struct {
 	Rows []Row `json:"rows"`
+}
+
+// Awaited is a mark: the harness read a subscription and waited for something that
+// did not come. Elapsed time proves nothing by itself; what it does prove beside a
+// sign of life, awaited in stream_wait.go says. One of the fields behind Stream and
+// WaitedMS is set.
+type Awaited struct {
+	// Stream is the number of the call.
+	Stream int `json:"awaited_stream"`
+	// WaitedMS is how long, in milliseconds.
+	WaitedMS uint64 `json:"waited_ms"`
+	// Row is a row of a topic at or above a sequence id.
+	Row *Target `json:"row,omitempty"`
+	// Applied is the id of an update, Pong a nonce.
+	Applied *uint64 `json:"applied,omitempty"`
+	Pong    *uint64 `json:"pong,omitempty"`
+	// Started is the first frame, Frame any frame, End the end of the call.
+	Started bool `json:"started,omitempty"`
+	Frame   bool `json:"frame,omitempty"`
+	End     bool `json:"end,omitempty"`
 }

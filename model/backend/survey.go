@@ -57,6 +57,10 @@ func (j *judge) survey() {
 				j.calls[e.Call] = x
 				order = append(order, x)
 			}
+		case *Response:
+			if x := j.calls[e.Call]; v != nil && x != nil && e.Phase == model.Receive {
+				j.subject.served[x.call.Method] = true
+			}
 		case *Return:
 			if x := j.calls[e.Call]; v != nil && e.Phase == model.Return && x != nil && x.answer == nil {
 				x.returned, x.answer = i, v
@@ -92,6 +96,8 @@ func (c *Call) whole() bool {
 		return c.Lookup != nil
 	case MethodVerify:
 		return c.Verify != nil
+	case MethodStatic:
+		return c.Static != nil
 	default:
 		return true
 	}
@@ -104,8 +110,8 @@ func (x *exchange) wrong() bool {
 
 // learn takes what one exchange tells about the subject.
 func (j *judge) learn(x *exchange) {
-	if !x.answered() || x.answer.Garbled != "" {
-		return
+	if !x.answered() || x.answer.Garbled != "" || x.call.subscribes() {
+		return // how a subscription ends says little of how it was asked for
 	}
 	k, r, c := &j.subject, x.answer, x.call
 	if r.Code != OK {

@@ -34,6 +34,15 @@ const (
 	limitNewestMetadata = "max_newest_metadata_topics"
 	limitNewestFull     = "max_newest_full_topics"
 
+	limitAdds        = "max_update_adds"
+	limitRemoves     = "max_update_removes"
+	limitTopics      = "max_stream_topics"
+	limitStatic      = "max_static_topics"
+	limitUpdateRate  = "max_update_frames_per_second"
+	limitUpdateBurst = "max_update_burst"
+	limitPingRate    = "max_ping_frames_per_second"
+	limitPingBurst   = "max_ping_burst"
+
 	retentionGroup      = "group_message_seconds"
 	retentionWelcome    = "welcome_seconds"
 	retentionKeyPackage = "key_package_seconds"
@@ -59,8 +68,14 @@ func standard(name string) uint64 {
 		return standardWallets
 	case limitLookup:
 		return 250
-	case limitQueryDefault, limitNewestFull:
+	case limitQueryDefault, limitNewestFull, limitUpdateBurst, limitPingBurst:
 		return 100
+	case limitAdds, limitRemoves, limitTopics:
+		return 100_000
+	case limitStatic:
+		return 10_000
+	case limitUpdateRate, limitPingRate:
+		return 10
 	case retentionGroup, retentionWelcome, retentionKeyPackage:
 		return 90 * 24 * 60 * 60
 	default:

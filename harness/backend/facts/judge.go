@@ -23,6 +23,7 @@ var (
 	forward      = asserted("concurrent-reads-do-not-go-backwards", backendreq.API011)
 	order        = asserted("concurrent-publishes-follow-real-time", backendreq.API011)
 	identities   = asserted("concurrent-identity-updates-follow-commit-order", backendreq.API014)
+	primary      = asserted("concurrent-query-reads-the-primary", backendreq.API018)
 	fresh        = asserted("concurrent-read-shows-what-had-returned", backendreq.API016)
 	atomic       = asserted("concurrent-publish-is-atomic", backendreq.API030)
 	nothingOf    = asserted("concurrent-refusal-stores-nothing", backendreq.API030)
@@ -44,13 +45,6 @@ var (
 	snapshot     = asserted("concurrent-page-has-one-snapshot", backendreq.API077)
 	rowOnce      = asserted("concurrent-page-shows-a-row-once", backendreq.API077)
 	highest      = asserted("concurrent-head-is-the-highest", backendreq.API083)
-
-	streamAnswer = asserted("registration-is-answered-once", backendreq.API094)
-	streamOrder  = asserted("registration-ascends", backendreq.API095)
-	streamGap    = asserted("registration-has-no-gap", backendreq.API096)
-	streamEarly  = asserted("registration-is-answered-before-its-rows", backendreq.API096)
-	streamTarget = asserted("target-is-a-head-and-fixed", backendreq.API097)
-	streamLate   = asserted("nothing-follows-a-removal", backendreq.API100)
 )
 
 // Requirements lists the requirements that Judge can speak of: a scenario that
@@ -58,15 +52,19 @@ var (
 func Requirements() []spec.ID {
 	return []spec.ID{backendreq.API010, backendreq.API011, backendreq.API014, backendreq.API016, backendreq.API030, backendreq.API032, backendreq.API033,
 		backendreq.API034, backendreq.API035, backendreq.API036, backendreq.API051, backendreq.API066, backendreq.API072, backendreq.API073,
-		backendreq.API076, backendreq.API077, backendreq.API083, backendreq.API094, backendreq.API095, backendreq.API096, backendreq.API097, backendreq.API100}
+		backendreq.API076, backendreq.API077, backendreq.API083, backendreq.API094, backendreq.API095, backendreq.API096, backendreq.API097, backendreq.API100,
+		backendreq.API018, backendreq.API102, backendreq.API111, backendreq.API112}
 }
 
-// Concurrent reports whether any two calls of a history overlap. Of a history
-// without overlap package model/backend has an exact view, and Judge adds nothing.
+// Concurrent reports whether any two calls of a history overlap, or one is a
+// subscription. Of a history without either package model/backend has an exact
+// view, and Judge adds nothing.
 func Concurrent(events []model.Event) bool {
 	open := make(map[int]bool)
 	for _, e := range events {
 		switch e.Phase {
+		case model.Send, model.Receive:
+			return true
 		case model.Invoke:
 			if len(open) > 0 {
 				return true
@@ -85,6 +83,11 @@ func Judge(events []model.Event) model.Judged {
 	v := read(events)
 	report := check.Run(v.facts)
 	j := model.Judged{Witnesses: make(map[string]bool), Unimplemented: make(map[string]int)}
+	for _, f := range report.Findings {
+		if f.Rule == check.Forward {
+			v.backwards[f.Call] = true
+		}
+	}
 	broken := make(map[int][]model.Assertion)
 	for _, f := range report.Findings {
 		b := &model.Breach{Expected: f.Expected, Got: f.Got}
@@ -174,18 +177,6 @@ func plain(r check.Rule) (model.Assertion, bool) {
 		return oneWinner, true
 	case check.Contention:
 		return contention, true
-	case check.StreamAscending:
-		return streamOrder, true
-	case check.StreamGap:
-		return streamGap, true
-	case check.StreamEarly:
-		return streamEarly, true
-	case check.StreamLate:
-		return streamLate, true
-	case check.StreamTarget:
-		return streamTarget, true
-	case check.StreamAnswer:
-		return streamAnswer, true
 	default:
 		return model.Assertion{}, false
 	}
@@ -201,6 +192,11 @@ func (v *reading) assertions(call int, r check.Rule) []model.Assertion {
 	if s != nil {
 		method = s.call.Method
 	}
+	if form, ok := formOf(method); ok {
+		if out := form.assertions(r); out != nil {
+			return out
+		}
+	}
 	switch r {
 	case check.Fresh:
 		switch method {
@@ -208,8 +204,6 @@ func (v *reading) assertions(call int, r check.Rule) []model.Assertion {
 			return []model.Assertion{fresh}
 		case rules.MethodNewest:
 			return []model.Assertion{highest}
-		default:
-			return []model.Assertion{streamTarget}
 		}
 	case check.SameMetadata:
 		if s != nil && v.overlaps(s) {
@@ -229,8 +223,6 @@ func (v *reading) assertions(call int, r check.Rule) []model.Assertion {
 			return []model.Assertion{union}
 		case rules.MethodNewest:
 			return []model.Assertion{highest}
-		default:
-			return []model.Assertion{streamGap}
 		}
 	}
 	return nil
@@ -254,6 +246,14 @@ func (v *reading) overlaps(s *span) bool {
 func (v *reading) breached(f check.Finding) []model.Assertion {
 	out := v.assertions(f.Call, f.Rule)
 	switch f.Rule {
+	case check.StreamGap, check.StreamAscending, check.Fresh:
+		out = append(out, v.streamBreached(f)...)
+	}
+	if s := v.calls[f.Call]; f.Rule == check.Fresh && v.backwards[f.Call] && s != nil && s.call.Method == rules.MethodQuery {
+		// What is missing had been acknowledged and read, so the primary holds it.
+		out = append(out, primary)
+	}
+	switch f.Rule {
 	case check.Prefix, check.Below, check.InOrder, check.StreamGap:
 		if int(f.Log) < len(v.kinds) && v.kinds[f.Log] == rules.CommitLog {
 			out = append(out, logOrder)
@@ -276,7 +276,14 @@ func (v *reading) held(call int, r check.Rule) []model.Assertion {
 	if s == nil {
 		return nil
 	}
+	if x := v.streams[call]; x != nil {
+		return x.held(r)
+	}
 	switch r {
+	case check.Fresh, check.Forward:
+		if s.call.Method == rules.MethodQuery {
+			return append(v.assertions(call, r), primary)
+		}
 	case check.NotRefused:
 		return nil // that nothing of a refusal was shown is no evidence by itself
 	case check.SameMetadata:

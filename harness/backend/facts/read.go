@@ -25,6 +25,10 @@ type reading struct {
 	calls   map[int]*span
 	// copies has, by entry, the publishes that send it.
 	copies map[check.Entry][]*span
+	// streams are the subscriptions, by call.
+	streams map[int]*stream
+	// backwards are the calls that lack what a read had shown before.
+	backwards map[int]bool
 }
 
 // identity names an entry: equal content on two topics is two entries.
@@ -44,7 +48,7 @@ type span struct {
 
 func read(events []model.Event) *reading {
 	v := &reading{facts: check.New(sizes(events)), logs: make(map[rules.Bytes]check.Log), kinds: make([]rules.Kind, 1),
-		entries: make(map[identity]check.Entry), calls: make(map[int]*span), copies: make(map[check.Entry][]*span)}
+		entries: make(map[identity]check.Entry), calls: make(map[int]*span), copies: make(map[check.Entry][]*span), streams: make(map[int]*stream), backwards: make(map[int]bool)}
 	v.facts.OneSequence = true
 	var order []*span
 	for i, e := range events {
@@ -81,6 +85,7 @@ func read(events []model.Event) *reading {
 			v.newest(s)
 		}
 	}
+	v.follow(events)
 	return v
 }
 
@@ -104,6 +109,10 @@ func sizes(events []model.Event) (s check.Sizes) {
 		case *rules.Return:
 			if value != nil && value.Query != nil {
 				s.PageRows += len(value.Query.Rows)
+			}
+		case *rules.Response:
+			if value != nil && value.Messages != nil {
+				s.StreamMoments += len(value.Messages.Rows)
 			}
 		}
 	}
