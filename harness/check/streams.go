@@ -61,13 +61,12 @@ func (c *checker) readStream(o op, moments []moment) {
 		c.hold(o, StreamLate)
 	}
 	if s.rows.count > 0 {
-		for _, r := range []Rule{Known, NotRefused, ReadMetadata} {
+		for _, r := range []Rule{StreamGap, Known, NotRefused, ReadMetadata} {
 			c.hold(o, r)
 		}
 	}
 	if s.rows.count > 1 {
 		c.hold(o, StreamAscending)
-		c.hold(o, StreamGap)
 	}
 }
 

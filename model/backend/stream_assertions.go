@@ -32,6 +32,7 @@ var (
 	bucketServes   = asserted("frames-within-their-bucket-accepted", backendreq.API107)
 	pongIsFree     = asserted("pong-takes-no-token", backendreq.API107)
 	bucketCode     = asserted("exhausted-bucket-has-its-code", backendreq.API130)
+	boundCode      = asserted("limit-of-a-subscription-has-its-code", backendreq.API130)
 	halfClose      = asserted("half-close-ends-the-session", backendreq.API108)
 	staticBounds   = asserted("static-subscription-out-of-bounds-refused", backendreq.API110)
 	staticDistinct = asserted("static-subscription-that-repeats-a-topic-refused", backendreq.API110)
@@ -47,6 +48,6 @@ func streamAssertions() []model.Assertion {
 	return []model.Assertion{
 		startedFirst, updateOrder, updateWhole, updateDistinct, rowAsked, updateBounds, streamTopics, updateAtLimit, idsRise, idsFree, applied,
 		rowsOrFailure, pongEchoes, noOpAdd, noOpRemove, newGeneration, noQuota, emptyStays, emptyFrame, bucketHolds, bucketServes, pongIsFree,
-		bucketCode, halfClose, staticBounds, staticDistinct, staticAtLimit, staticStarted, staticStays, staticRows, keepalive, bareFrames,
+		bucketCode, boundCode, halfClose, staticBounds, staticDistinct, staticAtLimit, staticStarted, staticStays, staticRows, keepalive, bareFrames,
 	}
 }

@@ -26,7 +26,15 @@ func streamBoundRulings() []ruling {
 		breaks(updateBounds, "API-092: an update above the limit of adds is refused with another code", func(h *story) {
 			control(h)
 			h.subscribe("S").update(1, numbered(4)).code(OutOfRange)
+		}, small...).and(boundCode),
+		holds(boundCode, "API-130: an update above its limit is refused with INVALID_ARGUMENT", func(h *story) {
+			control(h)
+			h.subscribe("S").update(1, numbered(4)).code(InvalidArgument)
 		}, small...),
+		breaks(boundCode, "API-130: a static subscription above its limit is refused with another code", func(h *story) {
+			control(h)
+			h.static("S", numbered(4)...).code(ResourceExhausted)
+		}, small...).and(staticBounds),
 		breaks(limitEnforced, "API-131: an update above the configured limit is acknowledged", func(h *story) {
 			u := h.subscribe("S")
 			add(h, u, 1, numbered(4))
@@ -52,7 +60,7 @@ func streamBoundRulings() []ruling {
 			u := h.subscribe("S")
 			add(h, u, 1, numbered(3))
 			u.update(2, []Read{all(g), all(groupLog("h"))}).code(FailedPrecondition)
-		}, small...),
+		}, small...).and(boundCode),
 		holds(updateAtLimit, "API-092: a stream comes to its limit when others are removed at once", func(h *story) {
 			u := h.subscribe("S")
 			add(h, u, 1, numbered(3))

@@ -119,6 +119,9 @@ func (j *judge) refusedFrame(s *subscription, f *Change, at time.Duration) {
 	x := *s.exchange
 	x.defects = f.defects
 	j.readRefusal(&x, s.witnessOf())
+	if d := f.defects[0]; len(f.defects) == 1 && d.certain && d.limit != "" && !d.transport && code != OK && !j.mute(&x) {
+		j.check(code == InvalidArgument, boundCode, s.now, s.witnessOf(), "INVALID_ARGUMENT for "+d.what, code.String()+text(s.answer))
+	}
 }
 
 // endedItself judges a subscription that its server ended.
