@@ -2,7 +2,8 @@
 // one HTML page that needs nothing else. Start with Write.
 //
 // Every actor has a row, every event a column, so that what overlaps stands
-// below each other however long it took. It promises that nothing from a history
+// below each other however long it took. A message of an open call is a stroke on
+// the call's bar. It promises that nothing from a history
 // reaches the page unescaped. It judges nothing: what it marks it was told.
 package timeline
 
@@ -30,6 +31,7 @@ type Violation struct {
 const (
 	mostViolations = 12
 	mostCalls      = 250
+	mostMessages   = 750 // of one window; what proves is always drawn
 	mostText       = 400
 	// margin is the number of events drawn before and after the proof.
 	margin = 12
@@ -81,6 +83,7 @@ type drawn struct {
 	Height  int
 	Width   int
 	Cut     int // calls left out
+	Unsaid  int // messages left out
 }
 
 type lane struct {
@@ -94,6 +97,15 @@ type bar struct {
 	Text, Full       string
 	Proof, Breached  bool
 	Open             bool
+	Strokes          []stroke
+}
+
+// stroke is one message of an open call, by its place on the bar.
+type stroke struct {
+	Left  int
+	Full  string
+	In    bool // it arrived
+	Proof bool
 }
 
 type line struct {
@@ -163,6 +175,9 @@ func draw(h *history.History, v Violation, from, to int, describe func(model.Eve
 			events = append(events, s.returned)
 		}
 	}
+	messages, unsaid := said(h, inside, from, to, proves)
+	d.Unsaid = unsaid
+	events = append(events, messages...)
 	slices.Sort(events)
 	column := make(map[int]int, len(events))
 	for i, e := range events {
@@ -178,6 +193,16 @@ func draw(h *history.History, v Violation, from, to int, describe func(model.Eve
 			d.Actors = append(d.Actors, lane{Name: bounded(s.actor), Top: n * laneHeight})
 		}
 		left, right := column[s.invoked], len(events)
+		proof := proves(s.invoked) || proves(s.returned)
+		var strokes []stroke
+		for _, e := range messages {
+			if h.Events[e].Call != s.call {
+				continue
+			}
+			proof = proof || proves(e)
+			strokes = append(strokes, stroke{Left: (column[e] - left) * columnWidth, In: h.Events[e].Phase == model.Receive, Proof: proves(e),
+				Full: fmt.Sprintf("event %d, %s: %s", e, h.Events[e].Phase, bounded(describe(h.Events[e])))})
+		}
 		text := bounded(describe(h.Events[s.invoked]))
 		full := fmt.Sprintf("call %d: %s", s.call, text)
 		open := s.returned >= len(h.Events)
@@ -188,7 +213,7 @@ func draw(h *history.History, v Violation, from, to int, describe func(model.Eve
 			full += "\n→ no return"
 		}
 		d.Actors[n].Bars = append(d.Actors[n].Bars, bar{Left: left * columnWidth, Width: (right-left+1)*columnWidth - 4, Top: n * laneHeight, Text: text, Full: full,
-			Proof: proves(s.invoked) || proves(s.returned), Breached: s.call == v.Call, Open: open})
+			Proof: proof, Breached: s.call == v.Call, Open: open, Strokes: strokes})
 	}
 	for _, e := range events {
 		ev := h.Events[e]
@@ -197,6 +222,27 @@ func draw(h *history.History, v Violation, from, to int, describe func(model.Eve
 	}
 	d.Columns, d.Height, d.Width = len(events), len(d.Actors)*laneHeight+8, (len(events)+1)*columnWidth
 	return d
+}
+
+// said lists the messages of the drawn calls that stand in the window, and counts
+// those that are one too many.
+func said(h *history.History, inside []span, from, to int, proves func(int) bool) (out []int, unsaid int) {
+	drawn := make(map[int]bool, len(inside))
+	for _, s := range inside {
+		drawn[s.call] = true
+	}
+	for i := from; i < to; i++ {
+		e := h.Events[i]
+		if e.Phase != model.Send && e.Phase != model.Receive || !drawn[e.Call] {
+			continue
+		}
+		if len(out) >= mostMessages && !proves(i) {
+			unsaid++
+			continue
+		}
+		out = append(out, i)
+	}
+	return out, unsaid
 }
 
 // bounded keeps one text from filling the page.
@@ -217,6 +263,9 @@ body{font:14px/1.4 system-ui,sans-serif;margin:2em;color:#222;background:#fff}
 .plot{position:relative}
 .name{position:absolute;left:.5em;width:7em;overflow:hidden;white-space:nowrap;text-overflow:ellipsis;padding-top:8px;color:#555}
 .bar{position:absolute;height:24px;margin-top:4px;border-radius:3px;background:#cfe0f5;border:1px solid #7ba0cc;overflow:hidden;white-space:nowrap;font-size:12px;padding:1px 2px;box-sizing:border-box}
+.stroke{position:absolute;top:0;width:3px;height:24px;background:#4a6f9c}
+.stroke.in{background:#2f7d4f}
+.stroke.proof{background:#c98a1e;width:5px}
 .bar.open{border-right-style:dashed}
 .bar.proof{background:#ffe2b8;border-color:#c98a1e}
 .bar.breached{background:#f9c9c6;border-color:#b3261e}
@@ -227,13 +276,14 @@ dt{float:left;width:6em;color:#555}dd{margin-left:6em}
 </style></head><body>
 <h1>Timeline</h1>
 <p>{{.Header.Suite}} {{.Header.Scenario}} {{.Header.Session}} · seed {{.Header.Seed}} · {{.Header.Subject}} · {{.Calls}} calls in {{.Events}} events.
-Every event has a column, in the order in which it was seen; bars that share a column overlap. Orange proves, red is the call that breaches.</p>
+Every event has a column, in the order in which it was seen; bars that share a column overlap. Orange proves, red is the call that breaches; blue strokes are messages that left, green ones arrived.</p>
 {{if .Omitted}}<p>{{.Omitted}} more violations are not drawn.</p>{{end}}
 {{range .Windows}}<section><h2>{{.Title}}</h2>
 {{if .Expected}}<dl><dt>expected</dt><dd>{{.Expected}}</dd><dt>got</dt><dd>{{.Got}}</dd></dl>{{end}}
 {{if .Cut}}<p>{{.Cut}} calls of this stretch are not drawn.</p>{{end}}
+{{if .Unsaid}}<p>{{.Unsaid}} messages of this stretch are not drawn.</p>{{end}}
 <div class="chart" style="height:{{.Height}}px">{{range .Actors}}<div class="name" style="top:{{.Top}}px">{{.Name}}</div>{{end}}
-<div class="plot" style="width:{{.Width}}px">{{range .Actors}}{{range .Bars}}<div class="bar{{if .Open}} open{{end}}{{if .Breached}} breached{{else if .Proof}} proof{{end}}" style="left:{{.Left}}px;top:{{.Top}}px;width:{{.Width}}px" title="{{.Full}}">{{.Text}}</div>{{end}}{{end}}</div></div>
+<div class="plot" style="width:{{.Width}}px">{{range .Actors}}{{range .Bars}}<div class="bar{{if .Open}} open{{end}}{{if .Breached}} breached{{else if .Proof}} proof{{end}}" style="left:{{.Left}}px;top:{{.Top}}px;width:{{.Width}}px" title="{{.Full}}">{{.Text}}{{range .Strokes}}<i class="stroke{{if .In}} in{{end}}{{if .Proof}} proof{{end}}" style="left:{{.Left}}px" title="{{.Full}}"></i>{{end}}</div>{{end}}{{end}}</div></div>
 <details><summary>events</summary><table><tr><th>event</th><th>at</th><th>actor</th><th>call</th><th></th><th></th></tr>
 {{range .Lines}}<tr{{if .Proof}} class="proof"{{end}}><td class="n">{{.Index}}</td><td class="n">{{.At}}</td><td>{{.Actor}}</td><td class="n">{{.Call}}</td><td>{{.Phase}}</td><td>{{.Text}}</td></tr>
 {{end}}</table></details></section>

@@ -83,3 +83,49 @@ func TestAHistoryWithoutAViolationIsDrawnFromItsBeginning(t *testing.T) {
 		t.Errorf("page: %s", out.String())
 	}
 }
+
+// talking makes a history of one call that stays open over many messages.
+func talking(messages int) *history.History {
+	h := &history.History{Header: history.Header{Suite: "toy"}}
+	add := func(p model.Phase) {
+		h.Events = append(h.Events, model.Event{Index: len(h.Events), Phase: p, At: time.Duration(len(h.Events)) * time.Millisecond, Actor: "s", Call: 1})
+	}
+	add(model.Invoke)
+	for i := range messages {
+		add([]model.Phase{model.Send, model.Receive}[i%2])
+	}
+	return h
+}
+
+func TestMessagesAreStrokesOnTheBarOfTheirCall(t *testing.T) {
+	var out bytes.Buffer
+	v := timeline.Violation{Title: "X-001", Call: 1, Events: []int{0, 3}}
+	if err := timeline.Write(&out, talking(4), []timeline.Violation{v}, describe); err != nil {
+		t.Fatal(err)
+	}
+	page := out.String()
+	for _, want := range []string{`class="stroke in"`, `class="stroke proof"`, "event 2, receive: ", "event 3, send: ", `class="stroke"`, `class="stroke in"`} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+	if n := strings.Count(page, `<i class="stroke`); n != 4 {
+		t.Errorf("the page has %d strokes, want 4", n)
+	}
+}
+
+func TestACallOfManyMessagesMakesABoundedPageThatKeepsItsProof(t *testing.T) {
+	var out bytes.Buffer
+	v := timeline.Violation{Title: "X-001", Call: 1, Events: []int{0, 99_999}}
+	if err := timeline.Write(&out, talking(100_000), []timeline.Violation{v}, describe); err != nil {
+		t.Fatal(err)
+	}
+	if out.Len() > 1<<20 {
+		t.Errorf("the page has %d bytes", out.Len())
+	}
+	for _, want := range []string{"event 99999&lt;", "messages of this stretch are not drawn"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+}
