@@ -25,6 +25,8 @@ func (s *Suite) Describe(e model.Event) string {
 		return describeAnswer(v)
 	case *rules.Terms:
 		return "the terms"
+	case *rules.Awaited:
+		return "awaited in vain"
 	default:
 		return e.Phase.String()
 	}
