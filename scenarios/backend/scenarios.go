@@ -27,7 +27,7 @@ func All() ([]run.Scenario, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, more := range [][]run.Scenario{flawed(), limits(), configured(), transport(), properties(), identities(), keyPackages(), mixes(), crashes()} {
+	for _, more := range [][]run.Scenario{flawed(), limits(), configured(), transport(), properties(), identities(), keyPackages(), mixes(), crashes(), subscriptions()} {
 		out = append(out, more...)
 	}
 	sort.Slice(out, func(i, j int) bool { return out[i].Name < out[j].Name })
