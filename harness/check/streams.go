@@ -13,15 +13,29 @@ func (c *checker) readStreams() {
 	if len(s.registration) == 0 {
 		return
 	}
-	moments := slices.Clone(s.moment)
-	slices.SortStableFunc(moments, func(a, b moment) int { return cmp.Or(cmp.Compare(a.stream, b.stream), cmp.Compare(a.at, b.at)) })
-	for from := 0; from < len(moments); {
-		to := from + 1
-		for to < len(moments) && moments[to].stream == moments[from].stream {
-			to++
+	// Moments come in the order of time over all registrations, so that dealing
+	// them out sorts them.
+	ends := make([]int, len(s.registration)+1)
+	for _, m := range s.moment {
+		ends[m.stream+1]++
+	}
+	for i := range s.registration {
+		ends[i+1] += ends[i]
+	}
+	moments, next := make([]moment, len(s.moment)), slices.Clone(ends)
+	for _, m := range s.moment {
+		moments[next[m.stream]] = m
+		next[m.stream]++
+	}
+	inTime := func(a, b moment) int { return cmp.Compare(a.at, b.at) }
+	for i := range s.registration {
+		own := moments[ends[i]:ends[i+1]]
+		if !slices.IsSortedFunc(own, inTime) {
+			slices.SortStableFunc(own, inTime)
 		}
-		c.readStream(op{tableStream, int(moments[from].stream)}, moments[from:to])
-		from = to
+		if len(own) > 0 {
+			c.readStream(op{tableStream, i}, own)
+		}
 	}
 }
 
