@@ -99,16 +99,22 @@ func (e *streamExpectation) parse(words []word) (took int, err error) {
 // await waits for one thing after the other.
 func (e *streamExpectation) await(l *listening) error {
 	t := l.stream
-	wait := func(what string, cond func(*Seen) bool) error { return t.await(l.ctx, listenPatience, what, cond) }
+	wait := func(what string, awaited *rules.Awaited, cond func(*Seen) bool) error {
+		patience := listenPatience
+		if awaited.End {
+			patience = endPatience
+		}
+		return t.await(l.ctx, patience, what, awaited, cond)
+	}
 	for _, a := range e.answers {
 		if a.applied == 0 {
 			a.applied = l.update
 		}
-		what, targets := "Started", 0
+		what, awaited, targets := "Started", &rules.Awaited{Started: true}, 0
 		if !a.started {
-			what = fmt.Sprintf("Applied %d", a.applied)
+			what, awaited = fmt.Sprintf("Applied %d", a.applied), &rules.Awaited{Applied: &a.applied}
 		}
-		if err := wait(what, func(s *Seen) bool {
+		if err := wait(what, awaited, func(s *Seen) bool {
 			applied := s.Applied[a.applied]
 			switch {
 			case a.started && s.Started != nil:
@@ -130,17 +136,17 @@ func (e *streamExpectation) await(l *listening) error {
 		if nonce == 0 {
 			nonce = l.nonce
 		}
-		if err := wait(fmt.Sprintf("Pong %d", nonce), func(s *Seen) bool { return s.Pongs[nonce] > 0 }); err != nil {
+		if err := wait(fmt.Sprintf("Pong %d", nonce), &rules.Awaited{Pong: &nonce}, func(s *Seen) bool { return s.Pongs[nonce] > 0 }); err != nil {
 			return err
 		}
 	}
 	if e.pings > 0 {
-		if err := wait(fmt.Sprintf("%d Pings", e.pings), func(s *Seen) bool { return len(s.Pings) >= e.pings }); err != nil {
+		if err := wait(fmt.Sprintf("%d Pings", e.pings), &rules.Awaited{Frame: true}, func(s *Seen) bool { return len(s.Pings) >= e.pings }); err != nil {
 			return err
 		}
 	}
 	if e.keepers > 0 {
-		if err := wait(fmt.Sprintf("%d Keepalives", e.keepers), func(s *Seen) bool { return s.Keepalives >= e.keepers }); err != nil {
+		if err := wait(fmt.Sprintf("%d Keepalives", e.keepers), &rules.Awaited{Frame: true}, func(s *Seen) bool { return s.Keepalives >= e.keepers }); err != nil {
 			return err
 		}
 	}
@@ -148,7 +154,7 @@ func (e *streamExpectation) await(l *listening) error {
 		return nil
 	}
 	var end rules.Return
-	if err := wait("the end", func(s *Seen) bool {
+	if err := wait("the end", &rules.Awaited{End: true}, func(s *Seen) bool {
 		if s.End != nil {
 			end = *s.End
 		}

@@ -229,7 +229,7 @@ func parseIdle(words []word) (schedule.Operation, error) {
 		return nil, fmt.Errorf("idle %q: write a duration, such as 700ms", words[0].text)
 	}
 	return onStream("idle", func(ctx context.Context, t *Stream, _ *listening) error {
-		err := t.await(ctx, d, "the end", func(s *Seen) bool { return s.End != nil })
+		err := t.await(ctx, d, "the end", nil, func(s *Seen) bool { return s.End != nil })
 		if errors.As(err, new(*Overdue)) {
 			return nil
 		}
@@ -256,6 +256,10 @@ func announceFrames(ctx context.Context, frames []*rules.Request) error {
 
 // listenPatience is how long a step of a scenario file waits for what it expects.
 const listenPatience = 10 * time.Second
+
+// endPatience is how long it waits for the end of a subscription, which may take its
+// time.
+const endPatience = 30 * time.Second
 
 // listening is the outcome of a step on a subscription: an expectation of it waits
 // for what comes.
@@ -294,7 +298,7 @@ func (l *listening) meets(e *expectation) error {
 		}
 	}
 	var got []string
-	err := t.await(l.ctx, listenPatience, fmt.Sprintf("rows %q", e.contents), func(s *Seen) bool {
+	err := t.await(l.ctx, listenPatience, fmt.Sprintf("rows %q", e.contents), nil, func(s *Seen) bool {
 		t.unheard.take(s)
 		got = t.session.Contents(&rules.Page{Rows: t.unheard.rows})
 		left, ok := without(got, e.contents)

@@ -42,7 +42,7 @@ type StreamOption func(*Stream)
 func WithoutPong() StreamOption { return func(s *Stream) { s.silent = true } }
 
 // Paused opens a subscription that does not read until Resume.
-func Paused() StreamOption { return func(s *Stream) { s.wire.Pause() } }
+func Paused() StreamOption { return (*Stream).Pause }
 
 // Subscribe opens a bidirectional subscription. It lasts until it ends, or ctx
 // does. It is native gRPC also in a session of gRPC-Web, which has no such calls.
@@ -222,10 +222,24 @@ func (t *Stream) Cancel() {
 
 // Pause stops reading, until flow control holds the peer back. A frame on its way
 // may still be seen.
-func (t *Stream) Pause() { t.wire.Pause() }
+func (t *Stream) Pause() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.seen.End == nil {
+		t.log.Send(t.call, &rules.Request{Pause: true})
+	}
+	t.wire.Pause()
+}
 
 // Resume reads on.
-func (t *Stream) Resume() { t.wire.Resume() }
+func (t *Stream) Resume() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.seen.End == nil {
+		t.log.Send(t.call, &rules.Request{Resume: true})
+	}
+	t.wire.Resume()
+}
 
 // Actor is whose subscription it is.
 func (t *Stream) Actor() string { return t.actor }
@@ -280,10 +294,12 @@ func (t *Stream) ended(what string) error {
 // why ctx ended. cond is called with the subscription locked: it must be quick and
 // call nothing of it.
 func (t *Stream) Await(ctx context.Context, what string, cond func(*Seen) bool) error {
-	return t.await(ctx, t.session.patience(), what, cond)
+	return t.await(ctx, t.session.patience(), what, nil, cond)
 }
 
-func (t *Stream) await(ctx context.Context, patience time.Duration, what string, cond func(*Seen) bool) error {
+// await is Await with a patience of its own. When the wait is in vain and awaited is
+// not nil, it goes into the history: beside a sign of life it may tell something.
+func (t *Stream) await(ctx context.Context, patience time.Duration, what string, awaited *rules.Awaited, cond func(*Seen) bool) error {
 	timer := time.NewTimer(patience)
 	defer timer.Stop()
 	for {
@@ -304,6 +320,12 @@ func (t *Stream) await(ctx context.Context, patience time.Duration, what string,
 		select {
 		case <-changed:
 		case <-timer.C:
+			t.mu.Lock()
+			if awaited != nil && t.seen.End == nil {
+				awaited.Stream, awaited.WaitedMS = t.call, uint64(patience.Milliseconds())
+				t.log.Mark(awaited)
+			}
+			t.mu.Unlock()
 			return &Overdue{Actor: t.actor, What: what, After: patience}
 		case <-ctx.Done():
 			return fmt.Errorf("%s on the subscription of %s: %w", what, t.actor, context.Cause(ctx))
@@ -314,7 +336,7 @@ func (t *Stream) await(ctx context.Context, patience time.Duration, what string,
 // AwaitStarted waits for the first Started.
 func (t *Stream) AwaitStarted(ctx context.Context) (rules.Started, error) {
 	var out rules.Started
-	err := t.Await(ctx, "Started", func(s *Seen) bool {
+	err := t.await(ctx, t.session.patience(), "Started", &rules.Awaited{Started: true}, func(s *Seen) bool {
 		if s.Started != nil {
 			out = *s.Started
 		}
@@ -326,7 +348,7 @@ func (t *Stream) AwaitStarted(ctx context.Context) (rules.Started, error) {
 // AwaitApplied waits for the Applied of an update.
 func (t *Stream) AwaitApplied(ctx context.Context, id uint64) (rules.Applied, error) {
 	var out rules.Applied
-	err := t.Await(ctx, fmt.Sprintf("Applied %d", id), func(s *Seen) bool {
+	err := t.await(ctx, t.session.patience(), fmt.Sprintf("Applied %d", id), &rules.Awaited{Applied: &id}, func(s *Seen) bool {
 		if a := s.Applied[id]; a != nil {
 			out = *a
 			return true
@@ -344,18 +366,19 @@ func (t *Stream) AwaitRows(ctx context.Context, n int) error {
 // AwaitThrough waits for a row of the topic with the sequence id or a higher one.
 func (t *Stream) AwaitThrough(ctx context.Context, l rules.Log, sequence uint64) error {
 	topic := t.session.Topic(l)
-	return t.Await(ctx, fmt.Sprintf("%s through %d", l, sequence), func(s *Seen) bool { return s.Through[topic] >= sequence })
+	row := &rules.Awaited{Row: &rules.Target{HasTopic: true, Topic: topic, Through: sequence}}
+	return t.await(ctx, t.session.patience(), fmt.Sprintf("%s through %d", l, sequence), row, func(s *Seen) bool { return s.Through[topic] >= sequence })
 }
 
 // AwaitPong waits for a Pong with the nonce.
 func (t *Stream) AwaitPong(ctx context.Context, nonce uint64) error {
-	return t.Await(ctx, fmt.Sprintf("Pong %d", nonce), func(s *Seen) bool { return s.Pongs[nonce] > 0 })
+	return t.await(ctx, t.session.patience(), fmt.Sprintf("Pong %d", nonce), &rules.Awaited{Pong: &nonce}, func(s *Seen) bool { return s.Pongs[nonce] > 0 })
 }
 
 // AwaitEnd waits for the end of the call, whatever it is.
 func (t *Stream) AwaitEnd(ctx context.Context) (rules.Return, error) {
 	var out rules.Return
-	err := t.Await(ctx, "the end", func(s *Seen) bool {
+	err := t.await(ctx, t.session.patience(), "the end", &rules.Awaited{End: true}, func(s *Seen) bool {
 		if s.End != nil {
 			out = *s.End
 		}

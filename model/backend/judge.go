@@ -25,7 +25,7 @@ func Judge(events []model.Event) model.Judged {
 	j := &judge{
 		events: events, topics: make(map[Bytes]*topicLog), ids: make(map[uint64]*entry), hashes: make(map[Bytes]*entry),
 		belongs: make(map[Digest]Bytes), flawed: make(map[Digest]attempt), calls: make(map[int]*exchange), pubs: make(map[*exchange]*publication), subject: newKnown(),
-		streams: make(map[int]*subscription),
+		streams: make(map[int]*subscription), floods: make(map[Code][]*subscription),
 	}
 	j.out.Witnesses = make(map[string]bool)
 	j.out.Unimplemented = make(map[string]int)
@@ -66,6 +66,9 @@ type judge struct {
 	// streams are the subscriptions by call, order has them as they began.
 	streams map[int]*subscription
 	order   []*subscription
+	// floods are the subscriptions that failed when more was sent than a bucket
+	// holds, by the code of their end.
+	floods map[Code][]*subscription
 	// subject is what the whole history tells about the subject.
 	subject known
 	// identity is what the history tells of identity updates.

@@ -2,6 +2,7 @@ package backend
 
 import (
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -116,7 +117,9 @@ func (j *judge) exhaustion(s *subscription, at time.Duration) bool {
 			j.held(bucketHolds, s.now, s.witnessOf())
 			j.held(bucketCode, s.now, s.witnessOf())
 		case j.mute(s.now) || code == Internal || code == Unknown:
-			return true // it failed, and nobody knows why
+			// It failed, and nobody knows why, unless it always does so.
+			j.floods[code] = append(j.floods[code], s)
+			return true
 		default:
 			expected := "RESOURCE_EXHAUSTED for a stream with more frames than its bucket holds"
 			j.breached(bucketHolds, s.now, expected, code.String()+text(s.answer))
@@ -140,6 +143,35 @@ func (j *judge) exhaustion(s *subscription, at time.Duration) bool {
 		return false
 	}
 	return true
+}
+
+// alwaysSo is how many floods must end with one code for it to be the subject's
+// answer to them.
+const alwaysSo = 3
+
+// flooded judges the floods that failed: a code that came to each of several, and to
+// nothing else in the history, is no accident.
+func (j *judge) flooded() {
+	for _, code := range []Code{Unavailable, DeadlineExceeded, Canceled, Internal, Unknown, Unauthenticated, PermissionDenied} {
+		all := j.floods[code]
+		if len(all) < alwaysSo || j.subject.general[code] || len(j.floods) > 1 {
+			continue
+		}
+		if slices.ContainsFunc(j.order, func(s *subscription) bool {
+			return s.ended && s.answer.Lost == Answered && s.answer.Code == code && !slices.Contains(all, s)
+		}) {
+			continue
+		}
+		s := all[len(all)-1]
+		// The judgements of a call stand together.
+		out, start := j.out.Judgements, j.start
+		j.out.Judgements, j.start = s.out, 0
+		expected := "RESOURCE_EXHAUSTED for a stream with more frames than its bucket holds"
+		got := fmt.Sprintf("%s, as for %d other such streams", code, len(all)-1)
+		j.breached(bucketHolds, s.exchange, expected, got)
+		j.breached(bucketCode, s.exchange, expected, got)
+		s.out, j.out.Judgements, j.start = j.out.Judgements, out, start
+	}
 }
 
 // due reports whether the subject may have had rows or long answers to deliver.

@@ -98,6 +98,7 @@ func (j *judge) stream(x *exchange, i int, e model.Event) {
 
 // conclude adds the judgements of subscriptions behind those of other calls.
 func (j *judge) conclude() {
+	j.flooded()
 	for _, s := range j.order {
 		j.out.Judgements = append(j.out.Judgements, s.out...)
 	}

@@ -3,6 +3,7 @@ package backend
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	suite "assay/harness/backend"
 	"assay/harness/run"
@@ -56,6 +57,12 @@ func subscriptions() []run.Scenario {
 			Summary: "A burst of pings as large as the bucket is answered, Pongs cost nothing, and a flood is stopped.",
 			Decides: []spec.ID{backendreq.API107, backendreq.API099},
 			Body:    body(pingBucket),
+		},
+		{
+			Name:    "backend/subscribe/buckets-of-several-streams",
+			Summary: "Several streams take as many updates and pings as their buckets hold, all at the same time.",
+			Decides: []spec.ID{backendreq.API107},
+			Body:    body(bucketsApart),
 		},
 		{
 			Name:    "backend/subscribe/a-slow-reader-of-history",
@@ -224,27 +231,59 @@ func pings(first uint64, n int) []*rules.Request {
 	return out
 }
 
+// updateBucket empties the bucket of several streams, one after the other: how the
+// first ends could be an accident.
 func updateBucket(ctx context.Context, s *suite.Session) error {
 	burst := s.Limit("max_update_burst")
-	t, err := opened(ctx, s, "S")
-	if err != nil {
-		return err
+	for n := range 3 {
+		t, err := opened(ctx, s, fmt.Sprint("S", n))
+		if err != nil {
+			return err
+		}
+		if err := t.Burst(ctx, emptyUpdates(t, 1, burst)...); err != nil {
+			return err
+		}
+		if _, err := t.AwaitApplied(ctx, uint64(burst)); err != nil {
+			return err
+		}
+		if err := s.Pause(ctx); err != nil {
+			return err
+		}
+		// As much again as the bucket holds, and more than any pause has put back.
+		last := uint64(2*burst + burst/2)
+		if err := t.Burst(ctx, emptyUpdates(t, uint64(burst)+1, int(last)-burst)...); err != nil {
+			return err
+		}
+		if err := t.Await(ctx, "the end, or the last Applied", func(seen *suite.Seen) bool { return seen.End != nil || seen.Applied[last] != nil }); err != nil {
+			return err
+		}
 	}
-	if err := t.Burst(ctx, emptyUpdates(t, 1, burst)...); err != nil {
-		return err
+	return nil
+}
+
+// bucketsApart lets streams use up their buckets at the same time: each has its own.
+func bucketsApart(ctx context.Context, s *suite.Session) error {
+	updates, asked := s.Limit("max_update_burst"), s.Limit("max_ping_burst")
+	all := make([]*suite.Stream, 4)
+	for n := range all {
+		t, err := opened(ctx, s, fmt.Sprint("S", n))
+		if err != nil {
+			return err
+		}
+		all[n] = t
+		if err := t.Burst(ctx, append(emptyUpdates(t, 1, updates), pings(1, asked)...)...); err != nil {
+			return err
+		}
 	}
-	if _, err := t.AwaitApplied(ctx, uint64(burst)); err != nil {
-		return err
+	for _, t := range all {
+		if _, err := t.AwaitApplied(ctx, uint64(updates)); tolerate(err) != nil {
+			return err
+		}
+		if err := tolerate(t.AwaitPong(ctx, uint64(asked))); err != nil {
+			return err
+		}
 	}
-	if err := s.Pause(ctx); err != nil {
-		return err
-	}
-	// As much again as the bucket holds, and more than any pause has put back.
-	last := uint64(2*burst + burst/2)
-	if err := t.Burst(ctx, emptyUpdates(t, uint64(burst)+1, int(last)-burst)...); err != nil {
-		return err
-	}
-	return t.Await(ctx, "the end, or the last Applied", func(seen *suite.Seen) bool { return seen.End != nil || seen.Applied[last] != nil })
+	return nil
 }
 
 func pingBucket(ctx context.Context, s *suite.Session) error {

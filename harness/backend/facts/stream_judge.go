@@ -32,6 +32,7 @@ var (
 		target: asserted("static-target-is-a-head-and-fixed", backendreq.API111),
 	}
 
+	streamAbove  = asserted("registration-begins-above-its-cursor", backendreq.API091)
 	streamLate   = asserted("nothing-follows-a-removal", backendreq.API100)
 	streamNoOp   = asserted("active-topic-added-again-keeps-its-place", backendreq.API100)
 	streamPrefix = asserted("subscription-shows-a-prefix", backendreq.API011)
@@ -82,6 +83,9 @@ func (v *reading) streamBreached(f check.Finding) (out []model.Assertion) {
 	if s == nil {
 		return nil
 	}
+	if f.Rule == check.StreamAscending && len(f.Positions) == 1 && s.span.call.Method == rules.MethodSubscribe {
+		out = append(out, streamAbove) // one position, which is not above the cursor
+	}
 	for _, g := range s.made {
 		if g.log != f.Log {
 			continue
@@ -127,6 +131,9 @@ func (s *stream) held(r check.Rule) []model.Assertion {
 		return out
 	case check.StreamAscending:
 		out := f.assertions(r)
+		if s.span.call.Method == rules.MethodSubscribe && slices.ContainsFunc(s.made, func(g *registration) bool { return g.After > 0 && g.Rows > 0 }) {
+			out = append(out, streamAbove)
+		}
 		if slices.ContainsFunc(s.made, func(g *registration) bool { return g.kept }) {
 			out = append(out, streamNoOp)
 		}

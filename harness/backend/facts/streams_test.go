@@ -150,7 +150,7 @@ func TestSubscriptionsAreJudgedFromTheirFrames(t *testing.T) {
 				x.rows(r(&one))
 				x.rows(r(&one))
 			}},
-		{name: "API-095: a row at the cursor, violated", breaches: []spec.ID{backendreq.API095},
+		{name: "API-091: a row at the cursor, violated", breaches: []spec.ID{backendreq.API091, backendreq.API095},
 			tell: func(s *story) {
 				stored(s, ids, &one)
 				x := s.subscribe()
