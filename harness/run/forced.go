@@ -151,6 +151,9 @@ func (f *forced) call(ctx context.Context, step schedule.Step) error {
 			return fmt.Errorf("its call of line %d: %w", p.step.Line, err)
 		}
 		p.forget()
+		if p.stop != nil && step.Hold != nil {
+			return fmt.Errorf("%s is held already, since line %d", p.name, p.step.Line)
+		}
 	}
 	p.begin(f, step)
 	return f.goes(ctx, p, step)

@@ -200,6 +200,10 @@ A: append one   hold before commit   expect stored`,
 
 func TestAScheduleThatCannotBeFollowedSaysWhereAndWhy(t *testing.T) {
 	g, l := newLog(t)
+	// The gate's own connection is opened by the first who waits for a lock.
+	if err := play(t, g, l, "A: append one   hold after insert\nB: append two   until blocked", 10*time.Second); err != "" {
+		t.Fatal(err)
+	}
 	const soon = 300 * time.Millisecond
 	for text, want := range map[string]string{
 		"A: append one   hold before nowhere":                                  "f.txt:3: did not get where it meant to go: A returned before it came to hold before nowhere",

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"runtime/debug"
 	"strconv"
 	"sync"
 
@@ -47,7 +48,10 @@ func (p *party) asynchronous() bool {
 func (p *party) begin(f *forced, step schedule.Step) {
 	p.step, p.met, p.outcome, p.err = step, false, nil, nil
 	p.number++
-	p.announced, p.once, p.done, p.stop = make(chan struct{}), new(sync.Once), make(chan struct{}), nil
+	p.announced, p.once, p.done = make(chan struct{}), new(sync.Once), make(chan struct{})
+	if !p.asynchronous() {
+		p.stop = nil // what is held otherwise is held beside this step
+	}
 	ctx := context.WithValue(f.ctx, announcing{}, func(c Content) error { return p.announce(f, c) })
 	done := p.done
 	if step.Hold != nil {
@@ -55,6 +59,11 @@ func (p *party) begin(f *forced, step schedule.Step) {
 	}
 	go func() {
 		defer close(done)
+		defer func() {
+			if v := recover(); v != nil {
+				p.err = fmt.Errorf("line %d panicked: %v\n%s", step.Line, v, debug.Stack())
+			}
+		}()
 		p.outcome, p.err = f.session.Perform(ctx, step.Actor, step.Operation)
 	}()
 }
@@ -73,7 +82,7 @@ func (p *party) announce(f *forced, c Content) error {
 			}
 		}
 		p.call = f.gate.Call(gate.Claim{Name: p.label(), Content: own.Own, Admission: !p.asynchronous()})
-		if p.stop != nil {
+		if p.step.Hold != nil {
 			err = p.stop.put(f, p, *p.step.Hold)
 		}
 	})

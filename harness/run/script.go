@@ -76,6 +76,9 @@ type Unmet struct {
 }
 
 func (u *Unmet) Error() string {
+	if u.Line == 0 {
+		return fmt.Sprintf("%s: did not get where it meant to go: %v", u.File, u.Err)
+	}
 	return fmt.Sprintf("%s:%d: did not get where it meant to go: %v", u.File, u.Line, u.Err)
 }
 

@@ -76,6 +76,13 @@ type Client interface {
 	Close() error
 }
 
+// Claimer is a client that can tell whether its seed and nonce were used on the
+// subject before: then what it means to be fresh is not, and nothing it sees can be
+// judged. Claim marks them as used.
+type Claimer interface {
+	Claim(ctx context.Context) error
+}
+
 // SessionInfo names a session.
 type SessionInfo struct {
 	Header history.Header

@@ -161,6 +161,7 @@ type runner struct {
 	first    time.Duration
 	calls    int
 	broken   error // a failure of the suite itself
+	gone     error // why the subject was given up, nil while it answers
 }
 
 // subjectsAtOnce bounds how many subjects are up at the same time.
@@ -170,6 +171,33 @@ const subjectsAtOnce = 4
 type turn struct {
 	Scenario
 	round int
+}
+
+// probeLimit is how long a subject whose scenario ran out of time has to answer
+// anything at all.
+const probeLimit = 15 * time.Second
+
+// probe gives up somebody's subject that does not answer any more: each scenario
+// that is left would wait for all of its time.
+func (r *runner) probe(ctx context.Context, running Running) {
+	if !r.Source.Shared() || r.givenUp() != nil {
+		return
+	}
+	limited, cancel := context.WithTimeout(ctx, probeLimit)
+	defer cancel()
+	err := r.Suite.Probe(limited, running.Endpoint())
+	if err == nil || ctx.Err() != nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.gone = fmt.Errorf("the subject was given up: a scenario had run out of time, and it did not answer within %s: %w", probeLimit, err)
+}
+
+func (r *runner) givenUp() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.gone
 }
 
 // name tells the times apart: each draws anew.
@@ -273,6 +301,11 @@ func (r *runner) group(ctx context.Context, turns []turn, ready chan<- error) er
 		return fail(err)
 	}
 	defer client.Close()
+	if c, ok := client.(Claimer); ok && r.Source.Shared() && ready != nil {
+		if err := c.Claim(ctx); err != nil {
+			return fail(err)
+		}
+	}
 	if ready != nil {
 		ready <- nil
 	}
@@ -297,6 +330,10 @@ func (r *runner) group(ctx context.Context, turns []turn, ready chan<- error) er
 // scenario drives one scenario within its deadline and hands in what it saw.
 func (r *runner) scenario(ctx context.Context, sc turn, client Client, running Running) error {
 	begun := time.Now()
+	if gone := r.givenUp(); gone != nil {
+		r.done(sc, nil, 0, gone)
+		return nil
+	}
 	sctx, cancel := context.WithTimeoutCause(ctx, r.Timeout, fmt.Errorf("scenario %s did not end within %s", sc.Name, r.Timeout))
 	defer cancel()
 	if exited := running.Exited(); exited != nil {
@@ -325,6 +362,7 @@ func (r *runner) scenario(ctx context.Context, sc turn, client Client, running R
 		return context.Cause(ctx)
 	case sctx.Err() != nil:
 		err = context.Cause(sctx)
+		r.probe(ctx, running)
 	}
 	r.done(sc, p, time.Since(begun), err)
 	return nil

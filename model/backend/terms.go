@@ -96,11 +96,12 @@ func (t Terms) Limit(name string) uint64 {
 // specification's, so that a literal in its code would show (API-131).
 func (t Terms) moved(name string) bool { return t.Limit(name) != standard(name) }
 
-// named reports whether the subject or the harness gave the limit's value, so
-// that enforcing it says something about the configuration (API-131).
+// named reports whether the harness gave the limit a value of its own, so that
+// enforcing it says something about the configuration (API-131): a subject that
+// publishes what it has in its code would enforce that as well.
 func (t Terms) named(name string) bool {
 	_, set := t.Configured[name]
-	return set || t.Published
+	return set && t.moved(name)
 }
 
 // retention returns the retention of an envelope in seconds (API-021); ok is
