@@ -223,14 +223,21 @@ func TestALongAnswerFlowsAndItsEndWaits(t *testing.T) {
 			t.Fatal(rows.Err())
 		}
 	}
+	rest := later(func() (n int) {
+		for rows.Next() {
+			n++
+		}
+		return n
+	})
 	held := stopped(t, h)
-	held.Release()
-	n := 10_000
-	for rows.Next() {
-		n++
+	select {
+	case <-rest:
+		t.Error("the end came before the release")
+	default:
 	}
-	if rows.Err() != nil || n != 20_000 {
-		t.Errorf("%d rows, %v", n, rows.Err())
+	held.Release()
+	if n := await(t, "the rest", rest); rows.Err() != nil || n != 10_000 {
+		t.Errorf("%d rows more, %v", n, rows.Err())
 	}
 }
 
