@@ -107,6 +107,9 @@ func (s *session) look(b *wire.Buffer) error {
 			*a = answers{unit: u, kept: a.kept}
 		}
 		wanted := idleAnswers
+		if s.unbound && s.done.Load() == 0 {
+			wanted = loginAnswers
+		}
 		if u != nil {
 			wanted = watchedAnswers
 			s.mu.Lock()
@@ -118,6 +121,10 @@ func (s *session) look(b *wire.Buffer) error {
 			return err
 		}
 		switch m.Kind {
+		case wire.Authentication:
+			if err := s.offer(m, b); err != nil {
+				return err
+			}
 		case wire.BackendKeyData:
 			if pid, ok := wire.ReadProcess(m.Body); ok {
 				s.pid.Store(pid)

@@ -101,6 +101,7 @@ func (g *Gate) URL(database string) (string, error) {
 	query.Set("sslmode", "disable")
 	if g.tls != nil {
 		query.Set("sslmode", "require")
+		query.Set("channel_binding", "disable") // the channel that the server knows is another
 	}
 	u.Host, u.RawQuery = g.listener.Addr().String(), query.Encode()
 	return u.String(), nil

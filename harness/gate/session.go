@@ -40,6 +40,7 @@ type session struct {
 	client, server              net.Conn
 	user, database, application string
 	pid                         atomic.Uint32
+	unbound                     bool // see there
 
 	ended chan struct{}
 	once  sync.Once

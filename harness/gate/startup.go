@@ -55,7 +55,7 @@ func (g *Gate) serve(client net.Conn) {
 		_, _ = io.Copy(io.Discard, server)
 		return
 	}
-	s := &session{gate: g, client: secure, server: server, ended: make(chan struct{})}
+	s := &session{gate: g, client: secure, server: server, unbound: unbound(secure, server), ended: make(chan struct{})}
 	if err := s.introduce(packet[4:]); err != nil {
 		g.log.Info("gate: a startup message is not read", "client", client.RemoteAddr(), "error", err)
 	}
