@@ -127,7 +127,7 @@ func (p *pointsReader) entry(n *yaml.Node) (one pattern, err error) {
 			return nil
 		},
 		"match": func(v *yaml.Node) error {
-			m, err := regexp.Compile(v.Value)
+			m, err := regexp.Compile("(?i)" + v.Value) // SQL's words have no case
 			if err != nil || v.Value == "" {
 				return p.errorf(v, "match %.80q: want a regular expression of the RE2 syntax", v.Value)
 			}

@@ -58,7 +58,8 @@ type Statement struct {
 	// known; By says how it is known.
 	Call string `json:"call,omitempty"`
 	By   Reason `json:"by,omitempty"`
-	// Text is the statement as it was sent; "" when it is not known.
+	// Text is the statement as it was sent, its beginning when it is long; ""
+	// when it is not known.
 	Text string `json:"text,omitempty"`
 	// Digest is the beginning of the SHA-256 of the text without comments and
 	// literals, in hex: the same for the same statement.

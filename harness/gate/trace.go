@@ -2,6 +2,7 @@ package gate
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"assay/harness/gate/wire"
@@ -96,6 +97,10 @@ func (s *Statement) own(tx *transaction) {
 	}
 }
 
+// textLimit bounds what is kept of a statement's text, in bytes. Digest and
+// points are of the whole.
+const textLimit = 64 << 10
+
 // decide looks at the statements of a unit that have come: what they are, whose
 // they are, and which holds stop them.
 func (g *Gate) decide(s *session, u *unit, piece []wire.Execution) (before, after []match) {
@@ -124,7 +129,11 @@ func (g *Gate) decide(s *session, u *unit, piece []wire.Execution) (before, afte
 	kept := make([]Statement, len(statements))
 	for i, st := range statements {
 		kept[i] = st
-		kept[i].execution = wire.Execution{} // its values are in a buffer that goes on
+		// Its values are in a buffer that goes on, and a long text is not needed.
+		kept[i].execution, kept[i].plain = wire.Execution{}, ""
+		if len(st.Text) > textLimit {
+			kept[i].Text = strings.Clone(st.Text[:textLimit])
+		}
 	}
 	for _, h := range g.holds {
 		for i, st := range statements {

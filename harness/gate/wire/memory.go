@@ -24,15 +24,28 @@ type Execution struct {
 //
 // It believes the client: a Parse that the server refuses is remembered all the
 // same, until the name is used again.
+//
+// It is bounded: of a client that prepares and binds more than MemoryLimit, what
+// comes above is not known.
 type Memory struct {
 	named   map[string]string
 	unnamed []byte
 	portals map[string]*portal
+	texts   int // bytes in named
+	values  int // bytes in portals
 }
+
+// MemoryLimit bounds what a Memory keeps of named statements, and of portals, in
+// bytes.
+const MemoryLimit = 32 << 20
+
+// entrySize is what a name costs beside its bytes, about.
+const entrySize = 200
 
 type portal struct {
 	Execution
 	executed, own bool
+	size          int
 }
 
 // Note remembers what a Parse says and forgets what a Close names. It takes no
@@ -49,15 +62,35 @@ func (m *Memory) Note(k Kind, body []byte) {
 			if m.named == nil {
 				m.named = make(map[string]string)
 			}
-			m.named[string(name)] = string(text)
+			m.forget(name)
+			if size := len(name) + len(text) + entrySize; m.texts+size <= MemoryLimit {
+				m.named[string(name)] = string(text)
+				m.texts += size
+			}
 		}
 	case Close:
 		switch what, name := ReadTarget(body); what {
 		case 'S':
-			delete(m.named, string(name))
+			m.forget(name)
 		case 'P':
-			delete(m.portals, string(name))
+			m.close(name)
 		}
+	}
+}
+
+// forget takes out a named statement, if it is there.
+func (m *Memory) forget(name []byte) {
+	if text, ok := m.named[string(name)]; ok {
+		m.texts -= len(name) + len(text) + entrySize
+		delete(m.named, string(name))
+	}
+}
+
+// close takes out a portal, if it is there.
+func (m *Memory) close(name []byte) {
+	if p, ok := m.portals[string(name)]; ok {
+		m.values -= p.size
+		delete(m.portals, string(name))
 	}
 }
 
@@ -78,7 +111,11 @@ func (m *Memory) Collect(k Kind, body []byte, short bool) (x Execution, runs boo
 		if m.portals == nil {
 			m.portals = make(map[string]*portal)
 		}
-		m.portals[string(b.Portal)] = &portal{Execution: Execution{Text: text, Known: known, Values: b.Values, Whole: b.Whole}}
+		m.close(b.Portal)
+		if size := len(body) + len(text) + entrySize; m.values+size <= MemoryLimit {
+			m.portals[string(b.Portal)] = &portal{Execution: Execution{Text: text, Known: known, Values: b.Values, Whole: b.Whole}, size: size}
+			m.values += size
+		}
 	case Execute:
 		p := m.portals[string(ReadExecute(body))]
 		if p == nil {
@@ -118,4 +155,7 @@ func (m *Memory) Passed() {
 }
 
 // Ended forgets portals, which do not outlive their transaction.
-func (m *Memory) Ended() { clear(m.portals) }
+func (m *Memory) Ended() {
+	clear(m.portals)
+	m.values = 0
+}
