@@ -127,7 +127,7 @@ func (p *pointsReader) entry(n *yaml.Node) (one pattern, err error) {
 			return nil
 		},
 		"match": func(v *yaml.Node) error {
-			m, err := regexp.Compile("(?i)" + v.Value) // SQL's words have no case
+			m, err := regexp.Compile("(?is)" + v.Value) // words of SQL have no case, and strings in it may have lines
 			if err != nil || v.Value == "" {
 				return p.errorf(v, "match %.80q: want a regular expression of the RE2 syntax", v.Value)
 			}

@@ -9,9 +9,10 @@ import (
 // patterns of a points file see it. Strings and quoted names stay as they are.
 func plain(text string) string { return squeeze(text, false) }
 
-// shape is plain with every literal as a question mark, so that statements that
-// differ in values alone are one.
-func shape(text string) string { return squeeze(text, true) }
+// Shape is a statement without comments, with one blank between words and a
+// question mark for each literal: the same for statements that differ in values
+// alone, and free of what a client sent as a value in its text.
+func Shape(text string) string { return squeeze(text, true) }
 
 func squeeze(text string, literals bool) string {
 	var out strings.Builder

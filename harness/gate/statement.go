@@ -177,7 +177,7 @@ func (p *place) next(s *session, points *Points, x wire.Execution) Statement {
 	if st.Point = tags(x.Text)["point"]; st.Point == "" && x.Known {
 		st.Point = points.name(p, st)
 	}
-	st.Digest = digest([]byte(shape(x.Text)))
+	st.Digest = digest([]byte(Shape(x.Text)))
 	for _, v := range x.Values {
 		if v == nil {
 			st.Values = append(st.Values, Value{Bytes: -1})

@@ -71,4 +71,6 @@ func TestPostgresOwnToolsWorkThroughTheGate(t *testing.T) {
 }
 
 // dumped is a dump without the lines that newer programs draw at random.
-func dumped(s string) string { return regexp.MustCompile(`(?m)^\\(un)?restrict .*$`).ReplaceAllString(s, "") }
+func dumped(s string) string {
+	return regexp.MustCompile(`(?m)^\\(un)?restrict .*$`).ReplaceAllString(s, "")
+}
