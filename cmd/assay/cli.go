@@ -84,7 +84,7 @@ reachability failed.`,
 	root.SetErr(p.stderr)
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetFlagErrorFunc(flagError)
-	root.AddCommand(p.verifyCommand(), p.specCommand(), p.checkCommand(), p.replayCommand(), p.serveCommand(), p.doctorCommand(), p.versionCommand())
+	root.AddCommand(p.verifyCommand(), p.specCommand(), p.checkCommand(), p.replayCommand(), p.serveCommand(), p.gateCommand(), p.doctorCommand(), p.versionCommand())
 	if c := p.chainCommand(); c != nil {
 		root.AddCommand(c)
 	}

@@ -19,6 +19,7 @@ import (
 	"testing/fstest"
 
 	"assay/harness/history"
+	"assay/harness/postgres/pgtest"
 	"assay/harness/run"
 	"assay/harness/schedule"
 	"assay/harness/subject"
@@ -239,5 +240,5 @@ func TestMain(m *testing.M) {
 	}
 	flag.Bool("update", false, "rewrite the golden files")
 	flag.Parse()
-	goleak.VerifyTestMain(m)
+	os.Exit(pgtest.Main(m, func() error { return goleak.Find() }))
 }

@@ -18,6 +18,7 @@ func TestOutputMatchesItsGoldenFile(t *testing.T) {
 	}{
 		{"help.txt", []string{"--help"}},
 		{"verify-help.txt", []string{"verify", "--help"}},
+		{"gate-help.txt", []string{"gate", "--help"}},
 		{"spec.txt", []string{"spec"}},
 		{"spec-one.txt", []string{"spec", "CNT-002"}},
 		{"spec-proto.txt", []string{"spec", "--proto"}},
