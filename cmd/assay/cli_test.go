@@ -49,7 +49,7 @@ func TestBadInputSaysWhatWasExpectedAndEndsWithStatusTwo(t *testing.T) {
 		args []string
 		want string
 	}{
-		{"an unknown command, with the nearest", []string{"verfy"}, `command "verfy" is unknown: use one of check, doctor, mutants, replay, serve, spec, verify, version; did you mean verify?`},
+		{"an unknown command, with the nearest", []string{"verfy"}, `command "verfy" is unknown: use one of check, doctor, gate, mutants, replay, serve, spec, verify, version; did you mean verify?`},
 		{"an unknown flag, with the nearest", []string{"verify", "--sede", "1"}, "flag --sede is unknown to assay verify: see assay verify --help; did you mean --seed?"},
 		{"an unknown flag that is near nothing", []string{"verify", "--zzzzzzzz"}, "flag --zzzzzzzz is unknown to assay verify: see assay verify --help\n"},
 		{"a seed that is no number", []string{"verify", "--seed", "-1"}, `invalid argument "-1" for "--seed" flag`},
