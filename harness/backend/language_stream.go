@@ -312,6 +312,9 @@ func (l *listening) meets(e *expectation) error {
 		}
 		return true
 	})
+	if errors.As(err, new(*Overdue)) {
+		t.missed(e.contents, got)
+	}
 	switch {
 	case err != nil && e.rows != nil:
 		return fmt.Errorf("expected %d rows, got %q: %w", *e.rows, got, err)
@@ -321,6 +324,27 @@ func (l *listening) meets(e *expectation) error {
 		return fmt.Errorf("expected nothing, got %q", got)
 	}
 	return nil
+}
+
+// missed notes in the history which of the contents that were stored, and expected,
+// were awaited in vain.
+func (t *Stream) missed(expected, got []string) {
+	names := t.session.names
+	names.mu.Lock()
+	var rows []rules.Target
+	for _, content := range expected {
+		if !slices.Contains(got, content) {
+			rows = append(rows, names.stored[content]...)
+		}
+	}
+	names.mu.Unlock()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for i := range rows {
+		if t.seen.End == nil && t.seen.Through[rows[i].Topic] < rows[i].Through {
+			t.log.Mark(&rules.Awaited{Stream: t.call, WaitedMS: uint64(listenPatience.Milliseconds()), Row: &rows[i]})
+		}
+	}
 }
 
 // without returns the indexes of what stays of all when each of some is taken once;

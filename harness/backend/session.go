@@ -232,10 +232,12 @@ type names struct {
 	mu       sync.Mutex
 	contents map[rules.Digest]string
 	ids      map[rules.Bytes][]uint64
+	// stored are the rows that publishes returned, by content.
+	stored map[string][]rules.Target
 }
 
 func newNames() *names {
-	return &names{contents: make(map[rules.Digest]string), ids: make(map[rules.Bytes][]uint64)}
+	return &names{contents: make(map[rules.Digest]string), ids: make(map[rules.Bytes][]uint64), stored: make(map[string][]rules.Target)}
 }
 
 func (n *names) learn(c rules.PublishCall, r *rules.Return) {
@@ -245,6 +247,7 @@ func (n *names) learn(c rules.PublishCall, r *rules.Return) {
 		n.contents[e.Artefact.Identity] = e.Intent.Content
 		if r.Publish != nil && i < len(r.Publish.Metas) {
 			n.position(e.Artefact.Topic, r.Publish.Metas[i].Sequence)
+			n.stored[e.Intent.Content] = append(n.stored[e.Intent.Content], rules.Target{HasTopic: true, Topic: e.Artefact.Topic, Through: r.Publish.Metas[i].Sequence})
 		}
 	}
 }
