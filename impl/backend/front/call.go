@@ -137,12 +137,28 @@ func (s *Server) stream(c *call) error {
 	}
 	stream := &serverStream{c: c, lost: func() { cancel(context.Canceled) }}
 	defer stream.finish()
-	defer context.AfterFunc(ctx, stream.stop)()
+	// What stops the stream uses the response, which is gone when this returns.
+	defer afterwards(ctx, stream.stop)()
 	err := c.m.stream.Handler(c.m.service, stream)
 	if errors.Is(context.Cause(ctx), errDraining) {
 		return status.Error(codes.Unavailable, errDraining.Error())
 	}
 	return err
+}
+
+// afterwards calls f when ctx ends, unless the function it returns was called
+// before. That returns when f has ended, or never begins.
+func afterwards(ctx context.Context, f func()) func() {
+	ended := make(chan struct{})
+	cancel := context.AfterFunc(ctx, func() {
+		defer close(ended)
+		f()
+	})
+	return func() {
+		if !cancel() {
+			<-ended
+		}
+	}
 }
 
 // deadline applies the caller's grpc-timeout. The call's context is cancelled
