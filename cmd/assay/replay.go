@@ -72,6 +72,9 @@ func (p *program) replay(c *cobra.Command, b file.Bundle, subjects *subjectFlags
 	if err != nil {
 		return err
 	}
+	if _, known := s.Catalogue().Lookup(b.Requirement); !known {
+		return fmt.Errorf("the bundle is about requirement %s, which suite %s does not have: it was edited, or is another version's", shown(string(b.Requirement)), s.Name())
+	}
 	show := newProgress(p)
 	defer show.end()
 	source, err := subjects.source(c.Context(), p, s, show.note, verbose)
