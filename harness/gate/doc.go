@@ -7,7 +7,7 @@
 // What it promises:
 //   - Bytes are passed on unchanged, both ways, as they come: rows and COPY data
 //     are not collected. Logging in happens between client and server; the one
-//     exception is in scram.go.
+//     exception is in scram.go, where both ends do not see the same TLS.
 //   - When one side goes away the other learns it at once.
 //   - A statement is held only when it matches its rule; a rule for one call
 //     stops no statement that is not known to be that call's, and what passed
@@ -19,6 +19,10 @@
 // Sync. A Parse or Describe that a driver sends ahead with a Flush or a Sync of
 // its own is passed on. Rules, calls and recordings apply to units that begin
 // after they were made.
+//
+// Some races hide inside of one statement, where no proxy can hold it:
+// [Gate.ParkInserts] and [Gate.ParkSequence] stop a session there, in a database
+// that may be altered for it.
 //
 // What it does not do: it judges nothing, knows no suite, and does not speak
 // GSSAPI encryption (clients are told so and go on without). Statements that a

@@ -27,6 +27,8 @@ type Config struct {
 	Points *Points
 	// TLS is what clients that ask for TLS get; nil refuses it to them.
 	TLS *tls.Config
+	// Alter gives the right to change the database for a while: see [Parking].
+	Alter bool
 	// Log receives what is worth telling, never a byte of the traffic; nil
 	// discards it.
 	Log *slog.Logger
@@ -39,6 +41,7 @@ type Gate struct {
 	routes   []route
 	side     side
 	points   *Points
+	alter    bool
 	tls      *tls.Config
 	log      *slog.Logger
 	began    time.Time
@@ -58,6 +61,7 @@ type Gate struct {
 	holds      []*Hold
 	calls      []*Call
 	recordings []*Recording
+	parkings   []*Parking
 }
 
 // New listens. Nothing is accepted before Serve; Close without Serve frees the
@@ -73,7 +77,7 @@ func New(c Config) (*Gate, error) {
 		return nil, fmt.Errorf("gate: %w: choose another address, or port 0 for a free port", err)
 	}
 	g := &Gate{
-		listener: listener, routes: routesOf(config), side: side{config: config}, points: c.Points, tls: clientTLS(c.TLS), log: c.Log,
+		listener: listener, routes: routesOf(config), side: side{config: config}, points: c.Points, alter: c.Alter, tls: clientTLS(c.TLS), log: c.Log,
 		began: time.Now(), live: make(map[uint64]*session),
 	}
 	if g.log == nil {
@@ -115,14 +119,14 @@ func (g *Gate) Serve(ctx context.Context) error {
 	err := g.accept()
 	g.shut()
 	g.sessions.Wait()
-	return errors.Join(err, g.side.close())
+	return errors.Join(err, g.clear(), g.side.close())
 }
 
 // Close ends the gate and every session, and waits for them.
 func (g *Gate) Close() error {
 	g.shut()
 	g.sessions.Wait()
-	return g.side.close()
+	return errors.Join(g.clear(), g.side.close())
 }
 
 func (g *Gate) shut() {
