@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgproto3"
 
 	"assay/harness/gate"
 	"assay/harness/postgres/pgtest"
@@ -246,11 +247,11 @@ func TestAClientThatGoesWhileItIsHeldIsNoticed(t *testing.T) {
 	for _, side := range []gate.Side{gate.Before, gate.After} {
 		t.Run(side.String(), func(t *testing.T) {
 			exec(t, beside, "TRUNCATE things")
-			c := connect(t, to)
+			c := login(t, to)
 			h := hold(t, g, gate.Rule{Point: "insert", Side: side})
-			go func() { _, _ = c.Exec(context.Background(), insert) }() // ends with the connection
+			c.say(t, &pgproto3.Query{String: insert})
 			held := stopped(t, h)
-			if err := c.PgConn().Conn().Close(); err != nil {
+			if err := c.Close(); err != nil {
 				t.Fatal(err)
 			}
 			await(t, "the session's end", held.Ended())
