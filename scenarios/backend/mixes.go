@@ -156,7 +156,18 @@ func allMixes() []mix {
 				Most:   3, Spread: 4,
 			},
 			actors: 8, operations: [3]int{14, 28, 60}, rounds: [3]int{1, 2, 40}, bytes: 4096,
-			decides: ordering(backendreq.API030),
+			decides: ordering(backendreq.API030, backendreq.API094, backendreq.API095, backendreq.API096),
+		},
+		{
+			name:    "stream-storm",
+			summary: "Many subscriptions change without rest while as many clients publish to a few topics as fast as they can.",
+			load: suite.Mix{
+				Topics: together(topics(group, 3), topics(welcome, 3)),
+				Roles:  []suite.Weights{{Churn: 8, Reopen: 1}, {Publish: 8, Atomic: 2}, {Churn: 8, Reopen: 1}, {Publish: 8, Atomic: 2}},
+				Most:   3, Spread: 3,
+			},
+			actors: 12, operations: [3]int{40, 120, 200}, rounds: [3]int{1, 3, 40}, bytes: 20_000, storm: true,
+			decides: ordering(backendreq.API094, backendreq.API095, backendreq.API096, backendreq.API100),
 		},
 		{
 			name:    "retry-storm",
