@@ -15,7 +15,7 @@ type statement struct {
 
 var (
 	insertInto = regexp.MustCompile(`\b(?:insert into|copy) ([\w."]+)`)
-	fromTable  = regexp.MustCompile(`\bfrom ([\w."]+)`)
+	fromTable  = regexp.MustCompile(`\b(?:from|join)(?: lateral| only)? ([\w."]+)`)
 	locks      = regexp.MustCompile(`\bpg_(?:try_)?advisory_(?:xact_)?lock|\bfor (?:no key )?update\b|\bfor (?:key )?share\b|^lock\b`)
 	allocates  = regexp.MustCompile(`\bnextval\s*\(|^update\b.*\breturning\b`)
 	newest     = regexp.MustCompile(`\border by\b.*\bdesc\b.*\blimit\b|\bmax\s*\(|\bdistinct on\b`)
@@ -30,12 +30,18 @@ func inserted(words string) string {
 	return m[1]
 }
 
-// selected is the first table that a statement reads, "" for none.
-func selected(words string) string {
-	if m := fromTable.FindStringSubmatch(words); m != nil {
-		return m[1]
+// selected are the tables that a statement reads, and the functions that it reads
+// like tables.
+func selected(words string) (tables []string) {
+	for _, m := range fromTable.FindAllStringSubmatch(words, -1) {
+		tables = append(tables, m[1])
 	}
-	return ""
+	return tables
+}
+
+// of reports whether a statement reads one of these tables.
+func of(words string, tables map[string]bool) bool {
+	return slices.ContainsFunc(selected(words), func(t string) bool { return tables[t] })
 }
 
 // logsOf are the tables that keep what is published: rows are added to them, and
@@ -47,7 +53,9 @@ func logsOf(all []statement) map[string]bool {
 			stored[table] = true
 		}
 		if n := reads(s.words); n != "" && n != "publish.lookup" {
-			ordered[selected(s.words)] = true
+			for _, table := range selected(s.words) {
+				ordered[table] = true
+			}
 		}
 	}
 	for table := range stored {
@@ -91,13 +99,13 @@ func name(tx []statement, logs map[string]bool) {
 		case publishes && allocates.MatchString(s.words):
 			u.name = "publish.allocate"
 		case first == "update" || first == "lock" || locks.MatchString(s.words):
-		case publishes && strings.Contains(s.words, "order by"):
+		case publishes && strings.Contains(s.words, "order by") && of(s.words, logs):
 			u.name = "publish.history"
-		case publishes && selected(s.words) != "" && locked:
+		case publishes && of(s.words, logs) && locked:
 			u.name = "publish.recheck"
-		case publishes && selected(s.words) != "":
+		case publishes && of(s.words, logs):
 			u.name = "publish.lookup"
-		case logs[selected(s.words)]:
+		case of(s.words, logs):
 			u.name = reads(s.words)
 		}
 		s.kind.uses = append(s.kind.uses, u)
@@ -108,7 +116,7 @@ func name(tx []statement, logs map[string]bool) {
 // that stores something.
 func reads(words string) string {
 	switch ordered := strings.Contains(words, "order by"); {
-	case selected(words) == "":
+	case len(selected(words)) == 0:
 		return ""
 	case newest.MatchString(words):
 		return "newest.read"
@@ -118,5 +126,25 @@ func reads(words string) string {
 		return "publish.history"
 	default:
 		return "publish.lookup"
+	}
+}
+
+// adopt names what a transaction did that was given up before it stored anything:
+// what a kind of statement is in all transactions that did, it is there too.
+func (k *kind) adopt() {
+	name := ""
+	for _, u := range k.uses {
+		if u.position == 0 || u.name == "" {
+			continue
+		}
+		if name != "" && name != u.name {
+			return
+		}
+		name = u.name
+	}
+	for i, u := range k.uses {
+		if u.position > 0 && u.name == "" {
+			k.uses[i].name = name
+		}
 	}
 }

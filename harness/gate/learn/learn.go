@@ -110,6 +110,9 @@ func sorted(entries []gate.Entry) []*kind {
 	for _, at := range order {
 		name(transactions[at], logs)
 	}
+	for _, k := range kinds {
+		k.adopt()
+	}
 	return slices.SortedFunc(maps.Values(kinds), func(a, b *kind) int { return cmp.Compare(a.first, b.first) })
 }
 

@@ -103,6 +103,9 @@ func TestALearnedFileNamesTheSameStatementsAgain(t *testing.T) {
 				{"SELECT nextval('ids')", "publish.allocate"},
 				{"INSERT INTO envelopes (id, topic, hash) SELECT coalesce(max(id), 0) + 1, 'a', 'h' FROM envelopes", "publish.insert"},
 				{"COMMIT", "commit"},
+				{"BEGIN ISOLATION LEVEL READ COMMITTED", "begin"},
+				{"SELECT pg_advisory_xact_lock(hashtext('a'))", "publish.lock"},
+				{"ROLLBACK", ""}, // given up behind the lock
 				{"SELECT max(id) FROM envelopes WHERE topic = 'a'", "newest.read"},
 				{"SELECT id, topic, hash FROM envelopes WHERE topic = 'a' AND id > 3 ORDER BY id LIMIT 10", "query.page"},
 			},
