@@ -1,6 +1,7 @@
 package backend
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -313,7 +314,7 @@ func (l *listening) meets(e *expectation) error {
 		return true
 	})
 	if errors.As(err, new(*Overdue)) {
-		t.missed(e.contents, got)
+		t.missed(e, got)
 	}
 	switch {
 	case err != nil && e.rows != nil:
@@ -327,17 +328,18 @@ func (l *listening) meets(e *expectation) error {
 }
 
 // missed notes in the history which of the contents that were stored, and expected,
-// were awaited in vain.
-func (t *Stream) missed(expected, got []string) {
+// were awaited in vain; where rows were only counted, what was stored and is not there.
+func (t *Stream) missed(e *expectation, got []string) {
 	names := t.session.names
 	names.mu.Lock()
 	var rows []rules.Target
-	for _, content := range expected {
-		if !slices.Contains(got, content) {
-			rows = append(rows, names.stored[content]...)
+	for content, stored := range names.stored {
+		if e.rows != nil || slices.Contains(e.contents, content) && !slices.Contains(got, content) {
+			rows = append(rows, stored...)
 		}
 	}
 	names.mu.Unlock()
+	slices.SortFunc(rows, func(a, b rules.Target) int { return cmp.Compare(a.Through, b.Through) })
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for i := range rows {

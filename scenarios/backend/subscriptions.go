@@ -65,6 +65,13 @@ func subscriptions() []run.Scenario {
 			Body:    body(bucketsApart),
 		},
 		{
+			Name:          "backend/subscribe/more-history-than-a-frame-holds",
+			Summary:       "The history of several topics, far more than one frame, comes whole.",
+			Decides:       []spec.ID{backendreq.API095, backendreq.API096},
+			Configuration: subject.Configuration{KeepaliveMS: 200},
+			Body:          body(largeHistory),
+		},
+		{
 			Name:    "backend/subscribe/a-slow-reader-of-history",
 			Summary: "A client that stops reading holds up nobody else and loses nothing, or is told.",
 			Decides: []spec.ID{backendreq.API095, backendreq.API096},

@@ -63,6 +63,32 @@ func slowHistory(ctx context.Context, s *suite.Session) error {
 	return tolerate(slow.AwaitThrough(ctx, log, last))
 }
 
+func largeHistory(ctx context.Context, s *suite.Session) error {
+	var adds []rules.Read
+	var last []uint64
+	for n := range 4 {
+		log := numbered(rules.Welcome)(n)
+		id, err := flow(ctx, s, log, "history", 120)
+		if err != nil {
+			return err
+		}
+		adds, last = append(adds, rules.Read{Log: log}), append(last, id)
+	}
+	t, err := opened(ctx, s, "S")
+	if err != nil {
+		return err
+	}
+	if err := t.Update(ctx, 1, adds, nil); err != nil {
+		return err
+	}
+	for n, read := range adds {
+		if err := t.AwaitThrough(ctx, read.Log, last[n]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func slowLive(ctx context.Context, s *suite.Session) error {
 	log := rules.Log{Kind: rules.Welcome, Name: "w"}
 	slow, err := opened(ctx, s, "S")
