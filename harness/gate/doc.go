@@ -18,7 +18,7 @@
 // What is held is a unit: one simple query, or one extended cycle up to its
 // Sync. A Parse or Describe that a driver sends ahead with a Flush or a Sync of
 // its own is passed on. Rules, calls and recordings apply to units that begin
-// after they were made.
+// after they were made; a rule for the answer, also to one whose request is held.
 //
 // Some races hide inside of one statement, where no proxy can hold it:
 // [Gate.ParkInserts] and [Gate.ParkSequence] stop a session there, in a database

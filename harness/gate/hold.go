@@ -48,7 +48,9 @@ type Passed struct {
 	Unattributed int
 }
 
-// Hold puts a rule in force. It applies to units that begin after it returned.
+// Hold puts a rule in force. It applies to units that begin after it returned,
+// and one with the side After to those whose request is held then: so who is held
+// before a commit can be held after it next.
 func (g *Gate) Hold(r Rule) (*Hold, error) {
 	if r.Side != Before && r.Side != After {
 		return nil, fmt.Errorf("gate: a hold at %q has no side: want before or after", r.Point)

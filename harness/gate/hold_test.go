@@ -110,6 +110,35 @@ func TestCutBeforeCommitLosesItAndAfterCommitKeepsIt(t *testing.T) {
 	}
 }
 
+func TestWhoIsHeldBeforeAStatementCanBeHeldAfterItNext(t *testing.T) {
+	g, to, beside := table(t)
+	call := g.Call(gate.Claim{Name: "A", Content: [][]byte{[]byte("mine")}})
+	defer call.End()
+	for name, mode := range modes {
+		t.Run(name, func(t *testing.T) {
+			exec(t, beside, "TRUNCATE things")
+			c := connect(t, to, "default_query_exec_mode", mode)
+			before := hold(t, g, gate.Rule{Point: "insert", Side: gate.Before, Call: call})
+			done := later(func() error {
+				_, err := c.Exec(context.Background(), "INSERT INTO things SELECT length($1::text) - 3 /*point='insert'*/", "mine")
+				return err
+			})
+			stopped(t, before)
+			own := func(s gate.Statement) bool { return s.Contains([]byte("mine")) }
+			after := hold(t, g, gate.Rule{Point: "insert", Side: gate.After, Call: call, Match: own})
+			before.Release()
+			stopped(t, after)
+			if n := number(t, beside, "SELECT count(*) FROM things"); n != 1 {
+				t.Errorf("%d rows while the answer is held", n)
+			}
+			after.Cut(gate.BothEnds)
+			if err := await(t, "the cut client", done); err == nil {
+				t.Error("the client was told of success")
+			}
+		})
+	}
+}
+
 func TestACutOfTheClientLeavesTheServerInItsTransaction(t *testing.T) {
 	g, to, beside := table(t)
 	c := connect(t, to)

@@ -120,7 +120,7 @@ func (s *session) forward(b *wire.Buffer, closes bool) error {
 		u = &unit{seq: s.sent.Load() + 1}
 	}
 	executes := len(r.piece)
-	before, after := s.gate.decide(s, u, r.piece)
+	seen, before := s.gate.decide(s, u, r.piece)
 	clear(r.piece)
 	r.piece = r.piece[:0]
 	r.memory.Passed()
@@ -133,7 +133,7 @@ func (s *session) forward(b *wire.Buffer, closes bool) error {
 			return s.cause
 		}
 	}
-	s.gate.sent(u)
+	after := s.gate.sent(s, u, seen)
 
 	s.mu.Lock()
 	u.after = append(u.after, after...)

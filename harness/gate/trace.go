@@ -101,11 +101,18 @@ func (s *Statement) own(tx *transaction) {
 // points are of the whole.
 const textLimit = 64 << 10
 
+// looked is what a hold sees of the statements of a unit that have come.
+type looked struct {
+	statements []Statement
+	// kept are the same without what does not outlive the unit's passage.
+	kept []Statement
+}
+
 // decide looks at the statements of a unit that have come: what they are, whose
-// they are, and which holds stop them.
-func (g *Gate) decide(s *session, u *unit, piece []wire.Execution) (before, after []match) {
+// they are, and which holds stop them before the server sees them.
+func (g *Gate) decide(s *session, u *unit, piece []wire.Execution) (l looked, before []match) {
 	if len(piece) == 0 {
-		return nil, nil
+		return looked{}, nil
 	}
 	p := &s.requests.place
 	if s.requests.early == nil {
@@ -113,43 +120,28 @@ func (g *Gate) decide(s *session, u *unit, piece []wire.Execution) (before, afte
 	}
 	p.seen = u.seq
 	now := g.now()
-	statements := make([]Statement, len(piece))
+	l.statements = make([]Statement, len(piece))
 	for i, x := range piece {
-		statements[i] = p.next(s, g.points, x)
-		statements[i].Part, statements[i].Parts = i+1, len(piece)
+		l.statements[i] = p.next(s, g.points, x)
+		l.statements[i].Part, l.statements[i].Parts = i+1, len(piece)
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	for _, st := range statements {
+	for _, st := range l.statements {
 		g.attribute(p.tx, st)
 	}
-	for i := range statements {
-		statements[i].own(p.tx)
+	for i := range l.statements {
+		l.statements[i].own(p.tx)
 	}
-	kept := make([]Statement, len(statements))
-	for i, st := range statements {
-		kept[i] = st
+	l.kept = slices.Clone(l.statements)
+	for i := range l.kept {
 		// Its values are in a buffer that goes on, and a long text is not needed.
-		kept[i].execution, kept[i].plain = wire.Execution{}, ""
-		if len(st.Text) > textLimit {
-			kept[i].Text = strings.Clone(st.Text[:textLimit])
+		k := &l.kept[i]
+		k.execution, k.plain = wire.Execution{}, ""
+		if len(k.Text) > textLimit {
+			k.Text = strings.Clone(k.Text[:textLimit])
 		}
-	}
-	for _, h := range g.holds {
-		for i, st := range statements {
-			if !h.matches(st, p.tx) {
-				continue
-			}
-			if h.rule.Side == Before {
-				before = append(before, match{h, kept[i]})
-			} else {
-				after = append(after, match{h, kept[i]})
-			}
-			break // the unit is held as one
-		}
-	}
-	for _, st := range kept {
-		e := &Entry{Statement: st, Arrived: now, tx: p.tx}
+		e := &Entry{Statement: *k, Arrived: now, tx: p.tx}
 		u.entries = append(u.entries, e)
 		for _, r := range g.recordings {
 			if len(r.entries) < r.limit {
@@ -159,11 +151,30 @@ func (g *Gate) decide(s *session, u *unit, piece []wire.Execution) (before, afte
 			}
 		}
 	}
-	return before, after
+	return l, g.matching(l, Before, p.tx)
 }
 
-// sent notes that the server is given what is there of a unit.
-func (g *Gate) sent(u *unit) {
+// matching are the holds of a side that stop a unit, with the statement that
+// each stops at: the unit is held as one. The gate's lock is held.
+func (g *Gate) matching(l looked, side Side, tx *transaction) (out []match) {
+	for _, h := range g.holds {
+		if h.rule.Side != side {
+			continue
+		}
+		for i, st := range l.statements {
+			if h.matches(st, tx) {
+				out = append(out, match{h, l.kept[i]})
+				break
+			}
+		}
+	}
+	return out
+}
+
+// sent notes that the server is given what is there of a unit, and returns the
+// holds that stop its answer. They are looked for as late as this so that who is
+// held before a statement can be held after it next.
+func (g *Gate) sent(s *session, u *unit, l looked) (after []match) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, e := range u.entries {
@@ -171,6 +182,7 @@ func (g *Gate) sent(u *unit) {
 			e.Sent = g.now()
 		}
 	}
+	return g.matching(l, After, s.requests.place.tx)
 }
 
 // answered notes the end of the n-th statement of a unit. The simple protocol
