@@ -229,8 +229,21 @@ func (r *runner) groups(ctx context.Context, chosen []Scenario) error {
 		}
 	}
 	// The default configuration first: it has the most to say, soonest.
-	sort.SliceStable(order, func(i, j int) bool { return order[i] == "" && order[j] != "" })
+	rank := func(key string) int {
+		switch {
+		case key == "":
+			return 0
+		case byKey[key][0].Forced:
+			return 2
+		}
+		return 1
+	}
+	sort.SliceStable(order, func(i, j int) bool { return rank(order[i]) < rank(order[j]) })
 	r.slots = make(chan struct{}, r.Parallel)
+	// On a subject that all share, schedules run when nobody else does: whose
+	// statement it is shows only while one call is let in.
+	var alone []string
+	whole := ctx
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(subjectsAtOnce)
 	for i, key := range order {
@@ -248,10 +261,19 @@ func (r *runner) groups(ctx context.Context, chosen []Scenario) error {
 			}
 			continue
 		}
+		if r.Source.Shared() && byKey[key][0].Forced {
+			alone = append(alone, key)
+			continue
+		}
 		g.Go(func() error { return r.group(ctx, byKey[key], nil) })
 	}
 	if err := g.Wait(); err != nil {
 		return err
+	}
+	for _, key := range alone {
+		if err := r.group(whole, byKey[key], nil); err != nil {
+			return err
+		}
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()

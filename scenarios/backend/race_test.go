@@ -1,6 +1,7 @@
 package backend_test
 
 import (
+	"context"
 	"flag"
 	"testing"
 	"time"
@@ -18,6 +19,15 @@ import (
 	scenarios "assay/scenarios/backend"
 )
 
+// configured is a target that was started as the schedules of subscriptions ask.
+type configured struct{ run.TargetSource }
+
+func (configured) Supports(subject.Configuration) error { return nil }
+
+func (c configured) Start(ctx context.Context, _ subject.Configuration) (run.Running, error) {
+	return c.TargetSource.Start(ctx, subject.Configuration{})
+}
+
 // behindGate verifies a reference, mutated or not, behind a gate.
 func behindGate(t testing.TB, mutate func(*backend.Parts, *config.Config), repeat int, addresses ...string) *run.Result {
 	t.Helper()
@@ -30,7 +40,9 @@ func behindGate(t testing.TB, mutate func(*backend.Parts, *config.Config), repea
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := backendtest.Start(t, url, backendtest.Options{Mutate: mutate})
+	b := backendtest.Start(t, url, backendtest.Options{Mutate: mutate, Configure: func(c *config.Config) {
+		c.Streams.KeepaliveIntervalMS = 200 // as the schedules of subscriptions ask
+	}})
 	defer func() {
 		if err := b.Stop(); err != nil {
 			t.Error(err)
@@ -47,7 +59,7 @@ func behindGate(t testing.TB, mutate func(*backend.Parts, *config.Config), repea
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := run.Verify(t.Context(), run.Options{Suite: s, Source: run.TargetSource{Target: subject.Target{Endpoint: e, Probe: s.Probe}, Gate: g.Gate},
+	r, err := run.Verify(t.Context(), run.Options{Suite: s, Source: configured{run.TargetSource{Target: subject.Target{Endpoint: e, Probe: s.Probe}, Gate: g.Gate}},
 		Seed: 1, Nonce: "race", Addresses: addresses, Repeat: repeat, Timeout: 5 * time.Minute})
 	if err != nil {
 		t.Fatal(err)
