@@ -204,19 +204,19 @@ func TestAScheduleThatCannotBeFollowedSaysWhereAndWhy(t *testing.T) {
 	if err := play(t, g, l, "A: append one   hold after insert\nB: append two   until blocked", 10*time.Second); err != "" {
 		t.Fatal(err)
 	}
-	const soon = 300 * time.Millisecond
+	const soon = time.Second
 	for text, want := range map[string]string{
 		"A: append one   hold before nowhere":                                  "f.txt:3: did not get where it meant to go: A returned before it came to hold before nowhere",
 		"A: append one   hold before insert 2":                                 "f.txt:3: did not get where it meant to go: A returned before it came to hold before insert 2",
-		"A: append one   hold after insert\nB: append two":                     "f.txt:4: did not get where it meant to go: B did not return: not within 300ms; it waits for a lock that A keeps",
+		"A: append one   hold after insert\nB: append two":                     "f.txt:4: did not get where it meant to go: B did not return: not within 1s; it waits for a lock that A keeps",
 		"A: append one   hold after insert\nB: loose two   until blocked":      "f.txt:4: did not get where it meant to go: B returned and did not wait for a lock",
-		"A: append one   hold after insert\nB: append two   hold after commit": "f.txt:4: did not get where it meant to go: B did not come to hold after commit: not within 300ms; it waits for a lock that A keeps",
+		"A: append one   hold after insert\nB: append two   hold after commit": "f.txt:4: did not get where it meant to go: B did not come to hold after commit: not within 1s; it waits for a lock that A keeps",
 		"A: append one\nrelease A":                                             "f.txt:4: did not get where it meant to go: A is not held",
 		"A: append one\ncut A":                                                 "f.txt:4: did not get where it meant to go: A is not held",
 		"A: append one   expect lost\nrelease A":                               "f.txt:4: did not get where it meant to go: A is not held",
 		"A: append one   hold after commit\nR: read   expect two":              `f.txt:4: did not get where it meant to go: got "one", want "two"`,
 		"A: silent   hold before insert":                                       "f.txt:3: did not get where it meant to go: A returned before it came to hold before insert",
-		"A: append one   hold before commit\nA: append two":                    "f.txt:4: did not get where it meant to go: its call of line 3: A did not return: not within 300ms",
+		"A: append one   hold before commit\nA: append two":                    "f.txt:4: did not get where it meant to go: its call of line 3: A did not return: not within 1s",
 	} {
 		if got := play(t, g, l, text, soon); got != want {
 			t.Errorf("%s:\n got %s\nwant %s", text, got, want)
